@@ -1,7 +1,7 @@
-"""Are the listed sample units there, and do they stand in an order that works?"""
+"""Are the listed transforms there, and do they stand in an order that works?"""
 
 from checks.registries import chosen_name
-from components.buffers.unit_lists import units_of
+from components.buffers.transform_lists import transforms_of
 
 
 def check_units(config: dict) -> None:
@@ -10,4 +10,4 @@ def check_units(config: dict) -> None:
     Raises:
         ConfigError: names the key, the unit and a remedy.
     """
-    units_of({**config, "buffer": chosen_name(config, "buffer")})
+    transforms_of({**config, "buffer": chosen_name(config, "buffer")})

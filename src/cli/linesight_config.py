@@ -136,7 +136,7 @@ class _Read:
         return found
 
     def _units(self, preset: list[Any]) -> list[Any]:
-        """The preset's sample units with these numbers."""
+        """The preset's transforms with these numbers."""
         steps = self._get("n_steps", 3)
         greedy = bool(self._get("discard_non_greedy_actions_in_nsteps", True))
         horizon = self._get("temporal_mini_race_duration_actions", HORIZON)

@@ -16,7 +16,7 @@ from checks.registries import chosen, chosen_entry, chosen_name
 from checks.teams import of_team
 from components.buffers.contract import Buffer
 from components.buffers.transition_room import device_of, room_of
-from components.buffers.with_units import build_buffer
+from components.buffers.with_transforms import build_buffer
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesFromTheStart, UsesPerTransition

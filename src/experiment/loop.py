@@ -9,7 +9,7 @@ from typing import Any
 
 from acting import lag_of
 from acting.in_turn import best_episodes
-from components.sampling.chain import Minibatches
+from components.sampling.compose import Minibatches
 from experiment.assembly import Parts
 from experiment.best_episodes import SavedBestEpisodes
 from experiment.contracts import PlainActing, PlainBuffer, PlainLearner

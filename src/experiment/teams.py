@@ -12,7 +12,7 @@ from checkpoints.model_manifests import note_of
 from checks.demands import check_demands
 from checks.teams import team_config
 from components.episode_batch import EpisodeBatch
-from components.sampling.chain import Minibatches
+from components.sampling.compose import Minibatches
 from components.team_views import TeamView
 from controllers.hidden_states import memory_fields
 from controllers.teams import Team, TeamControllers

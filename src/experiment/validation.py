@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from checks.collectors import COLLECTORS
-from components.sampling.chain import Minibatches
+from components.sampling.compose import Minibatches
 from experiment.assembly import Parts
 from experiment.teams import Member
 from records.logger import Logger

@@ -1,7 +1,7 @@
 """A2C: advantage actor-critic, synchronous (Mnih et al. 2016), for teams."""
 
+from learners.action_evaluation import statistics
 from learners.actor_critic import ActorCriticLearner
-from learners.evaluation import statistics
 from learners.figures import figure
 from learners.q_targets import masked_mean
 
@@ -14,7 +14,7 @@ class A2CLearner(ActorCriticLearner):
         self.anneal(t_env)
         sample = self.sample(batch, self.estimates(batch))
         mask, choices = sample["mask"], sample["choices"]
-        now = self.evaluate(sample)
+        now = self.evaluate_actions(sample)
         entropy = masked_mean(now.entropy, choices)
         pg_loss = -masked_mean(now.log_prob * sample["advantages"], choices)
         value_loss = masked_mean((now.values - sample["returns"]) ** 2, mask)

@@ -4,14 +4,14 @@ from typing import Any
 
 import torch as th
 
-from components.sampling.chain import Chain, Info
-from components.sampling.listed import listed_units
+from components.sampling.compose import Compose, TransformContext
+from components.sampling.listed import listed_transforms
 from components.sampling.parts import with_fields
 from controllers.inputs import known_before_columns
 from controllers.unroll import BatchUnroll
+from learners.action_evaluation import ActionEvaluation, pi_max
 from learners.advantages import AdvantageEstimator
 from learners.base import BaseLearner
-from learners.evaluation import Evaluation, pi_max
 from learners.state_values import StateValues
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.policy import plain
@@ -52,14 +52,14 @@ class ActorCriticLearner(BaseLearner):
             self.entropy_coef = Schedule([(0, first), (self.args.t_max, self.args.entropy_finish)])
         finish = 1.0 if self.args.lr_finish is None else self.args.lr_finish / self.args.lr
         self.lr_share = Schedule([(0, 1.0), (self.args.t_max, finish)])
-        self.sampling = Info("the learner's units", self.args, getattr(logger, "console_logger", None))
+        self.sampling = TransformContext("the learner's transforms", self.args, getattr(logger, "console_logger", None))
         self._actions = chosen_fields(scheme)
         self._masks = list(choice_masks(scheme).values())
         inputs = [*observed_fields(scheme), *state_fields(scheme), *action_fields(scheme), *self._actions, *self._masks]
         inputs += getattr(mac, "input_fields", ())
         self._inputs = list(dict.fromkeys(key for key in inputs if key in scheme))
 
-    def evaluate(self, batch: Any) -> Evaluation:
+    def evaluate_actions(self, batch: Any) -> ActionEvaluation:
         """Log-probabilities and entropies of a batch's actions, and values, with gradients."""
         unroll = BatchUnroll(batch, self.mac)
         outputs = self._forward(unroll.outputs, self.mac)
@@ -68,7 +68,7 @@ class ActorCriticLearner(BaseLearner):
         log_prob = policy.log_prob({action: plain(unroll.take(batch[action]), lead) for action in self._actions})
         log_prob, entropy = unroll.spread(log_prob), unroll.spread(policy.entropy())
         values = self.state_values.of_sample(batch, unroll, outputs)
-        return Evaluation(log_prob, entropy, values, pi_max(policy, unroll.spread))
+        return ActionEvaluation(log_prob, entropy, values, pi_max(policy, unroll.spread))
 
     @th.no_grad()
     def values(self, batch: Any, critic: Any = None) -> th.Tensor:
@@ -90,9 +90,9 @@ class ActorCriticLearner(BaseLearner):
         before = self.state_values.fields_before(batch)
         sample = with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates, before)
         if chunk_length == 1 and getattr(self.mac, "memoryless", False):  # steps in any order
-            return self.chain({"flatten": {"counted": True}})(sample)
+            return self.compose({"flatten": {"counted": True}})(sample)
         if chunk_length in (0, sample.max_seq_length) or not is_rollout(batch):
-            return self.chain()(sample)
+            return self.compose()(sample)
         with th.no_grad():
             unroll = BatchUnroll(sample, self.mac)
             _, memory = unroll.outputs_and_memory(self.mac)
@@ -104,12 +104,12 @@ class ActorCriticLearner(BaseLearner):
             return known_before_columns(*before, columns) | self.state_values.fields_before_columns(sample, columns)
 
         self.sampling.known = known
-        return self.chain({"cut_rows": {"length": chunk_length, "burn_in": burn_in}})(sample)
+        return self.compose({"cut_rows": {"length": chunk_length, "burn_in": burn_in}})(sample)
 
-    def chain(self, *units: dict) -> Chain:
-        """Sample units of this learner, with `debug_units` those that look at what each makes."""
-        listed = listed_units(self.sampling.key, units, "columns", ("columns", "steps", "parts"))
-        return Chain(listed, self.sampling, self.args.debug_units)
+    def compose(self, *transforms: dict) -> Compose:
+        """Transforms of this learner, with `debug_units` those that look at what each makes."""
+        listed = listed_transforms(self.sampling.key, transforms, "columns", ("columns", "steps", "parts"))
+        return Compose(listed, self.sampling, self.args.debug_units)
 
     def anneal(self, t_env: int) -> None:
         """Set the learning rates of step `t_env`."""
@@ -137,5 +137,5 @@ class ActorCriticLearner(BaseLearner):
                 part.take_in(batch[:, :-1], seen)
         self.state_values.next_rollout()
         if self.target_critic is not None:
-            pace, every = self.args.target_update_interval_or_tau, self.args.target_update_every
-            self._targets_follow(pace, every)
+            interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every
+            self._update_targets_by(interval_or_tau, every)

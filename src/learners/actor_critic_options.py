@@ -1,6 +1,6 @@
 """The config keys of actor-critic learners."""
 
-from learners.options import EPOCHS, FOLLOW, LR_FINISH, STANDARDISE, TARGETS, TD_LAMBDA
+from learners.options import EPOCHS, LR_FINISH, STANDARDISE, TARGET_UPDATES, TARGETS, TD_LAMBDA
 from utils.config.normaliser_options import NORMALISER_COUNT
 from utils.config.options import FREE, SHAPES, SHARED, STEPS, Option
 from utils.config.reach import NOWHERE
@@ -18,7 +18,7 @@ N_STEP = {
     ),
 }
 ACTOR_CRITIC = {
-    **FOLLOW,
+    **TARGET_UPDATES,
     **N_STEP,
     **STANDARDISE,
     "critic": Option(

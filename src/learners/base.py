@@ -8,8 +8,8 @@ import torch.nn as nn
 
 from checkpoints.model_files import load_weights, save_weights
 from learners import REGISTRY
-from learners.descent import Descent
 from learners.figures import Figure, numbers
+from learners.optimiser_steps import OptimiserSteps
 from learners.targets import Pairs, TargetNetworks
 from utils.config.merging import with_defaults
 from utils.tensors.optimisers import parameter_names
@@ -18,7 +18,7 @@ from utils.tensors.optimisers import parameter_names
 RATES = {"critic_opt": "critic_lr", "value_opt": "critic_lr", "entropy_opt": "entropy_lr"}
 
 
-class BaseLearner(Descent):
+class BaseLearner(OptimiserSteps):
     """Owns a controller, its networks and optimisers.
 
     A subclass fills `networks` (file name -> network, beside the controller's own agent.th) through
@@ -32,7 +32,7 @@ class BaseLearner(Descent):
         self.target_mac = None
         self.networks: dict[str, nn.Module] = {}
         self.target_networks: dict[str, nn.Module] = {}
-        self.targets = TargetNetworks(self._followed)
+        self.targets = TargetNetworks(self._target_pairs)
         self.optimisers: dict[str, th.optim.Optimizer] = {}
         # the first batch is logged
         self.log_stats_t = -self.args.learner_log_interval - 1
@@ -47,7 +47,7 @@ class BaseLearner(Descent):
         """One update from `batch`, after `t_env` steps and `episode_num` episodes."""
         raise NotImplementedError(f"{type(self).__name__} does not define train()")
 
-    def _followed(self) -> Pairs:
+    def _target_pairs(self) -> Pairs:
         if self.target_mac is not None:
             yield self.mac, self.target_mac
         for name, target in self.target_networks.items():
@@ -63,9 +63,12 @@ class BaseLearner(Descent):
         if self.targets.due(interval, count):
             self._update_targets()
 
-    def _targets_follow(self, pace: float | None, every: int, interval: int = 0, count: int = 0) -> None:
-        """After an update: as `TargetNetworks.paced` says."""
-        self._update_targets_every(*self.targets.paced(pace, interval, count, every))
+    def _update_targets_by(
+        self, interval_or_tau: float | None, every: int = 1, interval: int = 0, count: int = 0
+    ) -> None:
+        """After an update: a hard or soft update of the targets, see `TargetNetworks.due_after_update`."""
+        if self.targets.due_after_update(interval_or_tau, every, interval, count):
+            self._update_targets()
 
     def _log_due(self, t_env: int) -> bool:
         """Whether statistics are due; if so, the interval restarts."""

@@ -66,8 +66,8 @@ class COMALearner(BaseLearner):
         coma_loss = -masked_mean(gain, agent_mask)
         grad_norm = self._step(self.agent_optimiser, coma_loss)
 
-        pace, every = self.args.target_update_interval_or_tau, self.args.target_update_every
-        self._targets_follow(pace, every, self.args.target_update_interval, self.critic_training_steps)
+        interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every
+        self._update_targets_by(interval_or_tau, every, self.args.target_update_interval, self.critic_training_steps)
 
         if self._log_due(t_env):
             stats = {key: sum(values) / len(values) for key, values in critic_stats.items() if values}

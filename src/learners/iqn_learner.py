@@ -87,7 +87,7 @@ class IQNLearner(BaseLearner):
             self.average.update()
         self.trained += 1
         if self.trained % self.args.target_update_every == 0:
-            self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))
+            self._update_targets_by(self.args.target_update_interval_or_tau)
         if due:
             self._log(figures, t_env)
 

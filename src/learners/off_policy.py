@@ -67,7 +67,7 @@ class OffPolicyLearner(BaseLearner):
         logged, self.new_priorities = self.captured(self._update, batch, log, policy)
         self.critic_updates += 1
         if policy:
-            self._targets_follow(self.args.target_update_interval_or_tau, self.args.target_update_every)
+            self._update_targets_by(self.args.target_update_interval_or_tau, self.args.target_update_every)
         if log:
             self._log(logged, t_env)
 

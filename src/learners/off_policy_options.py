@@ -1,6 +1,6 @@
 """The config keys of off-policy actor-critics."""
 
-from learners.options import FOLLOW_EVERY
+from learners.options import TARGET_UPDATE_EVERY
 from utils.config.options import COPIES, EPISODES, SHAPES, SHARED, Option
 from utils.config.reach import NOWHERE
 
@@ -18,7 +18,7 @@ OFF_POLICY = {
         at_most=EPISODES,
         driven=True,
     ),
-    "target_update_every": FOLLOW_EVERY,
+    "target_update_every": TARGET_UPDATE_EVERY,
 }
 DETERMINISTIC = {
     **OFF_POLICY,

@@ -56,14 +56,14 @@ TD_LAMBDA = {
 DOUBLE_Q = {
     "double_q": Option(SHARED, "double Q-learning: the online network picks the action that the target network values")
 }
-FOLLOW_EVERY = Option(
+TARGET_UPDATE_EVERY = Option(
     1,
     "updates that count as one where target networks follow by target_update_interval_or_tau: 3 and a share: by it "
     "after every third update",
     at_least=1,
     at_most=COPIES,
 )
-FOLLOW = {
+TARGET_UPDATES = {
     "target_update_interval_or_tau": Option(
         None,
         "how target networks follow: above 1, a copy every so many updates; up to 1, by this share in each (EPyMARL); "
@@ -73,9 +73,9 @@ FOLLOW = {
         above=0,
         at_most=EPISODES,
     ),
-    "target_update_every": FOLLOW_EVERY,
+    "target_update_every": TARGET_UPDATE_EVERY,
 }
-TARGETS = FOLLOW | {
+TARGETS = TARGET_UPDATES | {
     "target_update_interval": Option(
         SHARED,
         "between copies to the target networks: episodes (Q-learners), critic updates (COMA)",

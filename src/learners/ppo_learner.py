@@ -5,8 +5,8 @@ from collections import defaultdict
 import torch as th
 import torch.nn.functional as F
 
+from learners.action_evaluation import statistics
 from learners.actor_critic import ActorCriticLearner
-from learners.evaluation import statistics
 from learners.figures import Figure, figure
 from learners.ppo_objective import clipped_surrogate, mean_square
 from learners.q_targets import masked_mean
@@ -39,7 +39,7 @@ class PPOLearner(ActorCriticLearner):
         self.eps_clip = Schedule.of(self.args.eps_clip)
         actions = entity_actions(scheme).values() if self.args.kl_mean == "actions" else ()
         self._slots = [slice(*action["slots"]) for action in actions]
-        self._minibatches = self.chain({"recurrent_minibatches": {"parts": self.args.minibatches}})
+        self._minibatches = self.compose({"recurrent_minibatches": {"parts": self.args.minibatches}})
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """`epochs` passes over `batch`, each in `minibatches` updates, unless the policy has moved too far before."""
@@ -63,7 +63,7 @@ class PPOLearner(ActorCriticLearner):
     @th.no_grad()
     def _old_policy(self, batch) -> dict[str, th.Tensor]:
         """Log-probabilities of the actions by the present policy, in the place of those of acting."""
-        return {"old_log_prob": self.evaluate(self.sample(batch, {})).log_prob}
+        return {"old_log_prob": self.evaluate_actions(self.sample(batch, {})).log_prob}
 
     def _epoch(self, sample, eps_clip: float, entropy_coef: float, stats: dict[str, list] | None) -> bool:
         """One pass over all rows; whether the policy is still near the one that acted. Adds to `stats`, if there is."""
@@ -100,7 +100,7 @@ class PPOLearner(ActorCriticLearner):
         mask, choices, advantages = part["mask"], part["choices"], part["advantages"]
         if self.args.normalise_minibatches:
             advantages = _scaled(advantages, mask)
-        now = self.evaluate(part)
+        now = self.evaluate_actions(part)
         pg_loss, ratio, log_ratio = clipped_surrogate(now.log_prob, part["old_log_prob"], advantages, choices, eps_clip)
         entropy = masked_mean(now.entropy, choices)
         value_loss = self._value_loss(now.values, part, mask, eps_clip)

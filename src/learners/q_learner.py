@@ -54,8 +54,8 @@ class QLearner(BaseLearner):
         loss = self._loss(td_error, mask)
         grad_norm = self._step(self.optimiser, loss)
 
-        pace, every = self.args.target_update_interval_or_tau, self.args.target_update_every
-        self._targets_follow(pace, every, self.args.target_update_interval, episode_num)
+        interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every
+        self._update_targets_by(interval_or_tau, every, self.args.target_update_interval, episode_num)
 
         if self._log_due(t_env):
             # logged per agent, as in PyMARL, which divides by n_agents even without a mixer

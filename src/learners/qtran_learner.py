@@ -58,8 +58,8 @@ class QLearner(BaseLearner):
         loss = td_loss + self.args.opt_loss * opt_loss + self.args.nopt_min_loss * nopt_loss
         grad_norm = self._step(self.optimiser, loss)
 
-        pace, every = self.args.target_update_interval_or_tau, self.args.target_update_every
-        self._targets_follow(pace, every, self.args.target_update_interval, episode_num)
+        interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every
+        self._update_targets_by(interval_or_tau, every, self.args.target_update_interval, episode_num)
 
         if self._log_due(t_env):
             steps = mask.sum()

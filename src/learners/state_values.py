@@ -10,7 +10,7 @@ from controllers.hidden_states import memory_before
 from controllers.inputs import known_before_columns
 from controllers.unroll import BatchUnroll
 from learners import recurrent_critic
-from learners.evaluation import field_of
+from learners.action_evaluation import field_of
 from learners.recurrent_critic import CriticMemory
 from utils.errors import ConfigError
 from utils.rl_utils import memory_starts

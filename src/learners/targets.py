@@ -1,7 +1,6 @@
 """Target networks: copies of networks and controllers that follow them, in jumps or slowly."""
 
 import itertools
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -32,22 +31,22 @@ class TargetNetworks:
         self.last_update = count
         return True
 
-    def paced(self, pace: float | None, interval: int, count: int, every: int = 1) -> tuple[float, int]:
-        """After an update: the interval of hard copies, and the count that it goes by.
+    def due_after_update(self, interval_or_tau: float | None, every: int, interval: int, count: int) -> bool:
+        """After an update: whether a hard copy is due; a soft update is made here.
 
         Args:
-            pace: above 1, the interval goes by updates; up to 1, the targets move by this share now and are never
-                copied (EPyMARL's `target_update_interval_or_tau`); None: `interval` and `count`.
+            interval_or_tau: above 1, the updates between hard copies; up to 1, the share of a soft update, instead of
+                any copy (EPyMARL's `target_update_interval_or_tau`); None: a copy every `interval` of `count`.
             every: how many updates count as one (Digideep's `interval` of an `Averager`); the others move nothing.
         """
-        if pace is None:
-            return interval, count
+        if interval_or_tau is None:
+            return self.due(interval, count)
         self.updates += 1
-        if pace > 1:
-            return pace, self.updates // every
+        if interval_or_tau > 1:
+            return self.due(interval_or_tau, self.updates // every)
         if self.updates % every == 0:
-            self.polyak(pace)
-        return math.inf, self.updates
+            self.polyak(interval_or_tau)
+        return False
 
     def copy(self) -> None:
         """Give the targets the weights and buffers of their networks (Mnih et al. 2015)."""

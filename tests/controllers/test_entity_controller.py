@@ -56,7 +56,7 @@ def test_learning_sees_the_policy_and_the_values_of_acting(played):
     th.testing.assert_close(mac.unroll(batch)[0], outputs, rtol=1e-4, atol=1e-5)
     sample = learner.sample(batch, learner.estimates(batch), chunk_length=1)
     assert (sample.batch_size, sample.max_seq_length) == (int(real.sum()), 1)
-    now = learner.evaluate(sample)
+    now = learner.evaluate_actions(sample)
     th.testing.assert_close(now.log_prob, sample["old_log_prob"], rtol=1e-4, atol=1e-5)
     th.testing.assert_close(now.values, sample["old_values"], rtol=1e-4, atol=1e-5)
     assert now.values.shape == (sample.batch_size, 1, 1)

@@ -172,13 +172,13 @@ def test_large_errors_of_values_count_linearly():
 def test_policy_and_critic_see_normalised_observations():
     batch, mac, args = random_rollout(normalise_observations=True)
     learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
-    before = learner.values(batch), learner.evaluate(learner.sample(batch, learner.estimates(batch))).log_prob
+    before = learner.values(batch), learner.evaluate_actions(learner.sample(batch, learner.estimates(batch))).log_prob
     learner.finish(batch)
     seen = batch["obs"][:, :-1].flatten(0, 2)
     norm = mac.normalisers["obs"]
     th.testing.assert_close(norm.mean.float(), seen.mean(0), rtol=1e-4, atol=1e-5)
     th.testing.assert_close(norm.var.float(), seen.var(0, correction=0), rtol=1e-4, atol=1e-5)
-    expected = learner.values(batch), learner.evaluate(learner.sample(batch, learner.estimates(batch))).log_prob
+    expected = learner.values(batch), learner.evaluate_actions(learner.sample(batch, learner.estimates(batch))).log_prob
     assert not any(th.allclose(one, other) for one, other in zip(before, expected, strict=True))
     # the same networks see the same in a batch that is normalised
     args.normalise_observations = False
@@ -187,7 +187,7 @@ def test_policy_and_critic_see_normalised_observations():
     other = PPOLearner(plain, batch.scheme, RecordingLogger(), args)
     other.critic.load_state_dict(learner.critic.state_dict())
     batch["obs"].copy_(norm.normalize(batch["obs"]))
-    found = other.values(batch), other.evaluate(other.sample(batch, other.estimates(batch))).log_prob
+    found = other.values(batch), other.evaluate_actions(other.sample(batch, other.estimates(batch))).log_prob
     for one, two in zip(expected, found, strict=True):
         th.testing.assert_close(one, two, rtol=1e-3, atol=1e-4)
 

@@ -86,7 +86,7 @@ def test_an_update_is_the_same_and_so_are_the_names_of_weights(divided, monkeypa
     names = list(shared.mixer.state_dict())
     alone.train(copy.deepcopy(batch), 0, 0)
     assert divided == calls == []
-    monkeypatch.setattr("learners.descent.parallel_devices", lambda args: CPUS)
+    monkeypatch.setattr("learners.optimiser_steps.parallel_devices", lambda args: CPUS)
     shared.train(batch, 0, 0)
     assert divided and len(calls) == 2  # mixers; sequences of agents, by both networks
     assert list(shared.mixer.state_dict()) == names and not any("module" in name for name in names)
@@ -101,7 +101,7 @@ def test_off_policy_updates_are_the_same(changes, monkeypatch):
     (alone, _), (shared, _) = (make_learner(**changes, n_agents=2) for _ in range(2))
     batch, weights = make_sample(n_agents=2), []
     for made, devices in ((alone, []), (shared, CPUS)):
-        monkeypatch.setattr("learners.descent.parallel_devices", lambda args, devices=devices: devices)
+        monkeypatch.setattr("learners.optimiser_steps.parallel_devices", lambda args, devices=devices: devices)
         np.random.seed(3)
         made.train(batch, 0, 0)
         weights.append([*made.mac.parameters(), *made.critic.parameters()])
@@ -115,10 +115,10 @@ def test_ppo_evaluates_the_same(changes, monkeypatch):
     calls, found = use_cpus(monkeypatch), []
     batch, mac, *_ = random_rollout(**changes)
     for devices in ([], CPUS):
-        monkeypatch.setattr("learners.descent.parallel_devices", lambda args, devices=devices: devices)
+        monkeypatch.setattr("learners.optimiser_steps.parallel_devices", lambda args, devices=devices: devices)
         made = learners["ppo_learner"](mac, batch.scheme, Logger(logging.getLogger()), mac.args)
         fill(made.critic.parameters())
-        now = made.evaluate(batch)
+        now = made.evaluate_actions(batch)
         (now.log_prob.sum() + now.values.square().sum()).backward()
         gradients = [parameter.grad.clone() for parameter in (*mac.parameters(), *made.critic.parameters())]
         found.append([now.log_prob, now.values, *gradients])

@@ -90,7 +90,7 @@ def test_means_are_over_agents_with_a_choice_or_over_all(only):
     found, now = learner.estimates(batch), None
     assert found["choices"].sum() == (18 if only else 22) - _single(batch) * only
     with th.no_grad():
-        now = learner.evaluate(learner.sample(batch, found))
+        now = learner.evaluate_actions(learner.sample(batch, found))
     expected = -(now.log_prob * found["advantages"]).sum() / found["choices"].sum()
     learner.train(batch, 10, 0)
     assert learner.logger.last()["pg_loss"] == pytest.approx(float(expected), rel=1e-4)
@@ -178,7 +178,7 @@ def test_critics_of_last_actions_see_those_before_a_rollout():
         for t in range(batch.max_seq_length):
             earlier = batch["last_actions_before"][row] if t == 0 else batch["actions_onehot"][row, t - 1]
             assert th.equal(before[row, t], th.zeros_like(earlier) if starts[row, t] else earlier)
-    now = learner.evaluate(learner.sample(batch, learner.estimates(batch)))
+    now = learner.evaluate_actions(learner.sample(batch, learner.estimates(batch)))
     th.testing.assert_close(now.values, learner.values(batch)[:, :-1])
     x = th.cat(
         [batch["obs"], before.flatten(2).unsqueeze(2).expand(-1, -1, 2, -1), th.eye(2).expand(3, 9, 2, 2)], dim=-1

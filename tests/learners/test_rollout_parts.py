@@ -49,7 +49,7 @@ def test_learning_sees_the_policy_that_acted(agent, critic, chunk_length):
     sample = learner.sample(batch, learner.estimates(batch), chunk_length)
     length = chunk_length or 8
     assert (sample.batch_size, sample.max_seq_length) == (3 * 8 // length, length)
-    now = learner.evaluate(sample)
+    now = learner.evaluate_actions(sample)
     th.testing.assert_close(now.log_prob, sample["old_log_prob"], rtol=1e-4, atol=1e-5)
     th.testing.assert_close(now.values, sample["old_values"], rtol=1e-4, atol=1e-5)
 
@@ -61,7 +61,7 @@ def test_a_burn_in_is_seen_and_not_learned_from(burn_in):
     estimates = learner.estimates(batch)
     sample = learner.sample(batch, estimates, 4, burn_in)
     assert (sample.batch_size, sample.max_seq_length) == (6, 4 + burn_in)
-    now = learner.evaluate(sample)
+    now = learner.evaluate_actions(sample)
     th.testing.assert_close(now.log_prob, sample["old_log_prob"], rtol=1e-4, atol=1e-5)
     # the first part starts where the rollout does, the second so many steps before column 4
     for part, columns in ((0, slice(0, 4)), (1, slice(burn_in, None))):

@@ -7,8 +7,8 @@ import pytest
 import torch as th
 
 from gpu_runs import on_gpu
-from learners.descent import Descent
 from learners.non_finite import NonFiniteError
+from learners.optimiser_steps import OptimiserSteps
 from learners.steps_on_gpu import StepsOnGpu
 
 NAN, INFINITE = float("nan"), float("inf")
@@ -69,7 +69,7 @@ def test_a_run_there_leaves_out_a_step_and_says_so(choice):
 
 
 def _with_a_spoilt_step(choice):
-    descent = Descent(SimpleNamespace(grad_norm_clip=10, on_non_finite=choice))
+    descent = OptimiserSteps(SimpleNamespace(grad_norm_clip=10, on_non_finite=choice))
     network = th.nn.Linear(3, 1).cuda()
     optimiser = th.optim.Adam(network.parameters(), 0.1)
     for scale in (1.0, 1.0, NAN, 1.0):

@@ -1,7 +1,7 @@
 """Buffers: the kept experience, and the part of it that a learner gets.
 
 Traits:
-    gives: "drawn": a sample is of steps, whose fields the sample units read; none: of whole columns
+    gives: "drawn": a sample is of steps, whose fields the transforms read; none: of whole columns
     stores: "records": the fields of a step stand side by side in memory, and runners bring them so
 """
 
@@ -12,15 +12,15 @@ from utils.config.registry import Registry, lazy_classes
 UNITS = {
     "store_units": Option(
         SHARED,
-        "sample units that a rollout passes before it is stored, a list (docs/off_policy.md)",
+        "transforms that a rollout passes before it is stored, a list (docs/off_policy.md)",
         resume=EXPERIENCE,
         reaches=NOWHERE,
     ),
     "sample_units": Option(
-        SHARED, "sample units that a sample passes before it is learned from, a list", reaches=NOWHERE
+        SHARED, "transforms that a sample passes before it is learned from, a list", reaches=NOWHERE
     ),
     "debug_units": Option(
-        SHARED, "check values and shapes between all sample units, and log their statistics", resume=FREE
+        SHARED, "check values and shapes between all transforms, and log their statistics", resume=FREE
     ),
 }
 REGISTRY = Registry("buffer", UNITS)

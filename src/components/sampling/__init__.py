@@ -1,11 +1,11 @@
-"""Sample units: functions `(batch, info, **options) -> batch`, chained by the lists store_units and sample_units.
+"""Transforms: functions `(batch, context, **options) -> batch`, chained by the lists store_units and sample_units.
 
-A unit of the user's own is a function in a plugin: `REGISTRY["mine"] = function`, or `REGISTRY.declare` with
+A transform of the user's own is a function in a plugin: `REGISTRY["mine"] = function`, or `REGISTRY.declare` with
 
     takes: the forms of batches that it takes; none: any
     gives: the form that it makes of them; none: the same
     needs: fields that the batch must have
-    undoes: units whose rewards it replaces, so that it may not stand behind them
+    undoes: transforms whose rewards it replaces, so that it may not stand behind them
     adds_up: whether it adds up the rewards of its option `steps`
     leaves: a function `(following, **options)`: how many steps follow the first of each row, of those that did before
         (None: not known); none: as many
@@ -17,7 +17,7 @@ several steps (`EpisodeBatch`); "steps", rows of one step; "parts", several such
 from utils.config.options import COPIES, STEPS, Option
 from utils.config.registry import Registry
 
-REGISTRY = Registry("sample unit")
+REGISTRY = Registry("transform")
 GAMMA = Option(None, "discount per step; null: that of the run", nullable=True, kind=float, at_least=0, at_most=1)
 MINIBATCHES = {
     "parts": Option(1, "parts of a pass, as equal as may be", at_least=1, at_most=COPIES),
@@ -189,7 +189,7 @@ REGISTRY.declare(
 REGISTRY.declare(
     "check_nan",
     "components.sampling.debugging:check_nan",
-    "stops at a number that is not finite, and names unit, file, field and index",
+    "stops at a number that is not finite, and names transform, file, field and index",
     options={},
     checks=True,
 )

@@ -1,4 +1,4 @@
-"""Units that change nothing, and look: they may stand anywhere, also between the units of learners (`debug_units`)."""
+"""Transforms that look and change nothing: they may stand anywhere, also between those of learners (`debug_units`)."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from components.scheme import shape_at_a_step
 from utils.errors import MusterError
 
 
-def check_nan(batch: Any, info: Any) -> Any:
-    """Raises: MusterError: a number is not finite; it names unit, file, field and index."""
+def check_nan(batch: Any, context: Any) -> Any:
+    """Raises: MusterError: a number is not finite; it names transform, file, field and index."""
     if _is_batch(batch) and (place := batch.first_non_finite()):
-        raise MusterError(f"{info.place}: {place}.")
+        raise MusterError(f"{context.place}: {place}.")
     return batch
 
 
-def check_shape(batch: Any, info: Any) -> Any:
+def check_shape(batch: Any, context: Any) -> Any:
     """Log the shapes of all fields, where they differ from those at the same place before.
 
     Raises:
@@ -29,19 +29,19 @@ def check_shape(batch: Any, info: Any) -> Any:
         lead = (batch.batch_size,) if constant else (batch.batch_size, batch.max_seq_length)
         expected = (*lead, *shape_at_a_step(batch.scheme[key], batch.groups))
         if tuple(x.shape) != expected:
-            raise MusterError(f"{info.place}: {key} is {tuple(x.shape)} instead of {expected}.")
+            raise MusterError(f"{context.place}: {key} is {tuple(x.shape)} instead of {expected}.")
         shapes[key] = tuple(x.shape)
-    if info.notes.get(note := f"shapes {_name(info)}") != shapes:
-        info.notes[note] = shapes
-        _log(info, ", ".join(f"{key} {list(shape)}" for key, shape in shapes.items()))
+    if context.notes.get(note := f"shapes {_name(context)}") != shapes:
+        context.notes[note] = shapes
+        _log(context, ", ".join(f"{key} {list(shape)}" for key, shape in shapes.items()))
     return batch
 
 
 @th.no_grad()
-def check_stats(batch: Any, info: Any, every: int) -> Any:
+def check_stats(batch: Any, context: Any, every: int) -> Any:
     """Log mean, deviation, least and largest of the filled values of each field, in one of `every` batches."""
-    note = f"stats {_name(info)}"
-    count = info.notes[note] = info.notes.get(note, -1) + 1
+    note = f"stats {_name(context)}"
+    count = context.notes[note] = context.notes.get(note, -1) + 1
     if not _is_batch(batch) or count % every:
         return batch
     filled = batch["filled"].squeeze(2) > 0
@@ -51,7 +51,7 @@ def check_stats(batch: Any, info: Any, every: int) -> Any:
         if key != "filled" and values.numel():
             mean, deviation = values.mean(), values.std(correction=0)
             lines.append(f"{key} {mean:.4g} +- {deviation:.4g} in {values.min():.4g}..{values.max():.4g}")
-    _log(info, "; ".join(lines))
+    _log(context, "; ".join(lines))
     return batch
 
 
@@ -60,10 +60,10 @@ def _is_batch(batch: Any) -> bool:
     return hasattr(batch, "first_non_finite")
 
 
-def _name(info: Any) -> str:
-    return "" if info.before is None else info.before.name
+def _name(context: Any) -> str:
+    return "" if context.before is None else context.before.name
 
 
-def _log(info: Any, text: str) -> None:
-    if info.console is not None:
-        info.console.info(f"{info.place}: {text}")
+def _log(context: Any, text: str) -> None:
+    if context.console is not None:
+        context.console.info(f"{context.place}: {text}")

@@ -13,7 +13,7 @@ from utils.tensors.devices import same_device
 
 @dataclass
 class Drawn:
-    """What a buffer of transitions gives to the first sample unit, which makes a batch of it (`window`).
+    """What a buffer of transitions gives to the first transform, which makes a batch of it (`window`).
 
     Args:
         ring: has the steps, see `components.buffers.frame_ring.FrameRing`.

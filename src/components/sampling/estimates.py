@@ -1,4 +1,4 @@
-"""Units that make returns and advantages of rewards."""
+"""Transforms that make returns and advantages of rewards."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from utils import rl_utils
 
 
 def n_step(
-    batch: EpisodeBatch, info: Any, steps: int, gamma: float | None = None, greedy_only: bool = False
+    batch: EpisodeBatch, context: Any, steps: int, gamma: float | None = None, greedy_only: bool = False
 ) -> EpisodeBatch:
     """Rows' first step with up to `steps` rewards, and the state after them (Sutton & Barto 2018, section 7.1).
 
@@ -30,11 +30,11 @@ def n_step(
     Raises:
         ConfigError: decisions do not say whether they were greedy, and `greedy_only` needs that.
     """
-    gamma = info.args.gamma if gamma is None else gamma
+    gamma = context.args.gamma if gamma is None else gamma
     valid = rl_utils.valid_transitions(batch)[:, :steps].squeeze(2)
     counted = valid.clone()
     if greedy_only:
-        require_fields(batch, f"{info.key}: n_step.greedy_only", ["action_was_greedy"])
+        require_fields(batch, f"{context.key}: n_step.greedy_only", ["action_was_greedy"])
         greedy = batch["action_was_greedy"][:, 1 : valid.size(1)].flatten(2).amin(dim=2)
         counted[:, 1:] *= greedy
     taken = counted.cumprod(dim=1)
@@ -65,12 +65,12 @@ def n_step(
     return more
 
 
-def returns(batch: EpisodeBatch, info: Any, gamma: float | None = None) -> EpisodeBatch:
+def returns(batch: EpisodeBatch, context: Any, gamma: float | None = None) -> EpisodeBatch:
     """Adds `returns`, `[B, T, n]`: discounted rewards to the end of the episode, or of the batch.
 
     Where that is no termination, the field `value`, if there is one, counts for what follows.
     """
-    gamma = info.args.gamma if gamma is None else gamma
+    gamma = context.args.gamma if gamma is None else gamma
     rewards, mask = rl_utils.rewards_of(batch), rl_utils.valid_transitions(batch)
     following = _values(batch)[:, 1:] if "value" in batch.scheme else th.zeros_like(rewards)
     ended = rl_utils.terminations(batch)
@@ -79,14 +79,14 @@ def returns(batch: EpisodeBatch, info: Any, gamma: float | None = None) -> Episo
 
 
 def gae(
-    batch: EpisodeBatch, info: Any, gae_lambda: float, gamma: float | None = None, normalise: bool = False
+    batch: EpisodeBatch, context: Any, gae_lambda: float, gamma: float | None = None, normalise: bool = False
 ) -> EpisodeBatch:
     """Adds `advantages` and `returns`, `[B, T, n]`, by the values in `value` (see `utils.rl_utils.gae`).
 
     Args:
         normalise: scale advantages by their mean and population deviation + 1e-5 over the valid transitions.
     """
-    gamma = info.args.gamma if gamma is None else gamma
+    gamma = context.args.gamma if gamma is None else gamma
     mask = rl_utils.valid_transitions(batch)
     found, targets = rl_utils.gae(
         rl_utils.rewards_of(batch), rl_utils.terminations(batch), mask, _values(batch), gamma, gae_lambda

@@ -31,7 +31,7 @@ def require_fields(batch: EpisodeBatch, where: str, names: Iterable[str]) -> Non
     """Refuse a batch without one of these fields.
 
     Args:
-        where: the key and the unit that needs them, for the message.
+        where: the key and the transform that needs them, for the message.
 
     Raises:
         ConfigError: names the field, and those that the batch has.

@@ -1,4 +1,4 @@
-"""The units that a config lists, checked before anything is built."""
+"""The transforms that a config lists, checked before anything is built."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
 
-# the keys of a config that list units
+# the keys of a config that list transforms
 LISTS = ("store_units", "sample_units")
 # how each form is made of which
 WORDS = {
@@ -24,68 +24,67 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Listed:
-    """A unit of a list: its name, its entry in the registry, and all of its options."""
+    """A transform of a list: its name, its entry in the registry, and all of its options."""
 
     name: str
     entry: Entry
     options: Mapping[str, Any]
 
 
-def listed_units(key: str, listed: Any, form: str, last: Sequence[str]) -> list[Listed]:
-    """The units of `config[key]`: names, or mappings of a name to its options, `{n_step: {steps: 3}}`.
+def listed_transforms(key: str, listed: Any, form: str, last: Sequence[str]) -> list[Listed]:
+    """The transforms of `config[key]`: names, or mappings of a name to its options, `{n_step: {steps: 3}}`.
 
     Args:
         form: of the batches that the first one gets.
         last: the forms that may come out in the end.
 
     Raises:
-        ConfigError: an unknown unit or option, one that does not take the form that the one before gives, or n_step
-            behind fewer steps than it adds up.
+        ConfigError: an unknown transform or option, one that does not take the form that the one before gives, or
+            n_step behind fewer steps than it adds up.
     """
     if not isinstance(listed, list | tuple):
-        raise ConfigError(f"{key}={shown(listed)}: expected a list of sample units, as in [next_states, check_nan].")
-    units, before, following = [], "", None
+        raise ConfigError(f"{key}={shown(listed)}: expected a list of transforms, as in [next_states, check_nan].")
+    transforms, before, following = [], "", None
     for entry in listed:
-        unit = _unit(key, entry)
-        form, before = _form_after(key, unit, form, before), unit.name
-        following = _following(key, unit, following)
-        for earlier in units:
-            if earlier.name in unit.entry.traits.get("undoes", ()):
-                remedy = "once is enough" if earlier.name == unit.name else "put it before"
-                raise ConfigError(
-                    f"{key}: '{unit.name}' stands after '{earlier.name}', whose rewards it would replace; {remedy}."
-                )
-        units.append(unit)
+        transform = _listed(key, entry)
+        form, before = _form_after(key, transform, form, before), transform.name
+        following = _following(key, transform, following)
+        for earlier in transforms:
+            if earlier.name in transform.entry.traits.get("undoes", ()):
+                remedy = "once is enough" if earlier.name == transform.name else "put it before"
+                stands = f"'{transform.name}' stands after '{earlier.name}'"
+                raise ConfigError(f"{key}: {stands}, whose rewards it would replace; {remedy}.")
+        transforms.append(transform)
     if form not in last:
-        missing = "next_states or window" if form == "drawn" else "another unit"
+        missing = "next_states or window" if form == "drawn" else "another transform"
         hint = f"End with {missing}." if form == "drawn" else f"Leave {before} out."
         raise ConfigError(f"{key} ends with {WORDS.get(form, form)}, and must end with {_forms(last)}. {hint}")
-    return units
+    return transforms
 
 
 def listed_names(listed: Sequence[Any]) -> list[str]:
-    """The names of units, as a checked config lists them."""
+    """The names of transforms, as a checked config lists them."""
     return [next(iter(entry)) if isinstance(entry, Mapping) else entry for entry in listed]
 
 
 def listed_options(listed: Sequence[Any], name: str) -> dict[str, Any] | None:
-    """All options of the first unit of this name, as a checked config lists them; None: there is none."""
+    """All options of the first transform of this name, as a checked config lists them; None: there is none."""
     for entry in listed:
         if name in (entry if isinstance(entry, Mapping) else (entry,)):
-            return dict(_unit("", entry).options)
+            return dict(_listed("", entry).options)
     return None
 
 
-def _unit(key: str, entry: Any) -> Listed:
+def _listed(key: str, entry: Any) -> Listed:
     name, options = entry, {}
     if isinstance(entry, Mapping):
         if len(entry) != 1:
             raise ConfigError(
-                f"{key}: {shown(entry)} is not one unit with its options, as in {{n_step: {{steps: 3}}}}."
+                f"{key}: {shown(entry)} is not one transform with its options, as in {{n_step: {{steps: 3}}}}."
             )
         ((name, options),) = entry.items()
     if not isinstance(name, str) or name not in REGISTRY:
-        raise ConfigError(f"{key}: there is no sample unit '{shown(name)}'.{suggestion(name, REGISTRY)}")
+        raise ConfigError(f"{key}: there is no transform '{shown(name)}'.{suggestion(name, REGISTRY)}")
     options = {} if options is None else options
     if not isinstance(options, Mapping):
         raise ConfigError(f"{key}.{name}={shown(options)}: expected a mapping of its options.")
@@ -104,11 +103,11 @@ def _unit(key: str, entry: Any) -> Listed:
 
 def _require_parameters(key: str, name: str, options: Mapping[str, Any]) -> None:
     """Refuse options that a user's function, or the constructor of a class in its place, does not take."""
-    unit = REGISTRY[name]
+    transform = REGISTRY[name]
     given, called = (), "class is built with (its options)"
-    if not inspect.isclass(unit):
-        given, called = (None, None), "function is called with (batch, info, its options)"
-    signature = inspect.signature(unit)
+    if not inspect.isclass(transform):
+        given, called = (None, None), "function is called with (batch, context, its options)"
+    signature = inspect.signature(transform)
     known = list(signature.parameters)[len(given) :]
     try:
         signature.bind(*given, **options)
@@ -117,29 +116,29 @@ def _require_parameters(key: str, name: str, options: Mapping[str, Any]) -> None
         raise ConfigError(f"{key}.{name}: the {called}: {error}.{hint}") from None
 
 
-def _form_after(key: str, unit: Listed, form: str, before: str) -> str:
-    traits = unit.entry.traits
+def _form_after(key: str, transform: Listed, form: str, before: str) -> str:
+    traits = transform.entry.traits
     takes = traits.get("takes")
     if takes is not None and form not in takes:
         comes = f"'{before}', which gives" if before else "the buffer's"
         after = f"after {comes} {WORDS.get(form, form)}" if before else f"first, on {comes} {WORDS.get(form, form)}"
         makers = [name for name in REGISTRY if REGISTRY.entry(name).traits.get("gives") in takes]
         hint = f" These make such: {', '.join(makers)}." if makers and form == "drawn" else ""
-        hint = hint or " Put it before the unit that changes them." * (before != "")
-        raise ConfigError(f"{key}: '{unit.name}' stands {after}; it takes {_forms(takes)}.{hint}")
+        hint = hint or " Put it before the transform that changes them." * (before != "")
+        raise ConfigError(f"{key}: '{transform.name}' stands {after}; it takes {_forms(takes)}.{hint}")
     return traits.get("gives") or form
 
 
-def _following(key: str, unit: Listed, before: int | None) -> int | None:
-    """How many steps a unit leaves after the first of each row, where `before` were; None: not known."""
-    traits, steps = unit.entry.traits, unit.options.get("steps")
+def _following(key: str, transform: Listed, before: int | None) -> int | None:
+    """How many steps a transform leaves after the first of each row, where `before` were; None: not known."""
+    traits, steps = transform.entry.traits, transform.options.get("steps")
     if traits.get("adds_up") and None not in (before, steps) and steps > before:
         raise ConfigError(
-            f"{key}: {unit.name}.steps={steps} adds up {steps} rewards, but the units before it leave {before}. "
-            f"Put window: {{steps: {steps}}} before it."
+            f"{key}: {transform.name}.steps={steps} adds up {steps} rewards, but the transforms before it leave "
+            f"{before}. Put window: {{steps: {steps}}} before it."
         )
     leaves = traits.get("leaves")
-    return before if leaves is None else leaves(before, **unit.options)
+    return before if leaves is None else leaves(before, **transform.options)
 
 
 def _forms(forms: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Units that change what a sample's rewards and ends mean: Linesight's mini-races, and shaping by potentials."""
+"""Transforms that change what a sample's rewards and ends mean: Linesight's mini-races, and shaping by potentials."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from utils.tensors.schemes import observed_fields
 
 
 def mini_race(
-    batch: EpisodeBatch, info: Any, horizon: int, early: int, late: int, field: str, index: int, per_step: float
+    batch: EpisodeBatch, context: Any, horizon: int, early: int, late: int, field: str, index: int, per_step: float
 ) -> EpisodeBatch:
     """Samples of `n_step` as parts of races that last `horizon` steps.
 
@@ -42,7 +42,7 @@ def mini_race(
     fields = {"reward": rewards, "terminated": terminated}
     if field:
         field = next((name for name in field.split("|") if name in batch.scheme), field)
-        _require_room_for_the_time(batch, info.key, field, index)
+        _require_room_for_the_time(batch, context.key, field, index)
         fields[field] = batch[field].clone()
         per_agent = [1] * (fields[field].dim() - 3)
         for column, time in enumerate((t, after)):
@@ -86,7 +86,7 @@ def race_times(size: int, horizon: int, early: int, late: int) -> np.ndarray:
     return np.maximum(0, np.abs(drawn) - late)
 
 
-def potential_shaping(batch: EpisodeBatch, info: Any, field: str, optional: bool = False) -> EpisodeBatch:
+def potential_shaping(batch: EpisodeBatch, context: Any, field: str, optional: bool = False) -> EpisodeBatch:
     """Two columns with gamma Phi(s') - Phi(s) added to the reward, Phi(s') = 0 behind an end (Ng et al. 1999).
 
     Args:
@@ -98,11 +98,11 @@ def potential_shaping(batch: EpisodeBatch, info: Any, field: str, optional: bool
     """
     if optional and field not in batch.scheme:
         return batch
-    _require_potential(batch, info.key, field)
+    _require_potential(batch, context.key, field)
     potential, rewards = batch[field].float(), batch["reward"].clone()
     if potential.dim() > rewards.dim():
         potential = potential.sum(dim=2)
-    gamma = rl_utils.discount_of(batch, info.args.gamma)
+    gamma = rl_utils.discount_of(batch, context.args.gamma)
     lead = [1] * (rewards.dim() - 3)
     counts = gamma * (1 - batch["terminated"][:, 0].float())
     rewards[:, 0] += counts.view(-1, *lead, 1) * potential[:, 1] - potential[:, 0]

@@ -7,16 +7,16 @@ import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from components.sampling.chain import Minibatches
+from components.sampling.compose import Minibatches
 from utils.tensors.devices import to_device
 
 
-def shuffled_minibatches(batch: EpisodeBatch, info: Any, parts: int, epochs: int = 1) -> Minibatches:
+def shuffled_minibatches(batch: EpisodeBatch, context: Any, parts: int, epochs: int = 1) -> Minibatches:
     """`epochs` passes over the rows of a batch, which are single steps, in `parts` batches each."""
-    return recurrent_minibatches(batch, info, parts, epochs)
+    return recurrent_minibatches(batch, context, parts, epochs)
 
 
-def recurrent_minibatches(batch: EpisodeBatch, info: Any, parts: int, epochs: int = 1) -> Minibatches:
+def recurrent_minibatches(batch: EpisodeBatch, context: Any, parts: int, epochs: int = 1) -> Minibatches:
     """`epochs` passes over the rows of a batch, each a whole sequence, in `parts` batches each."""
     return Minibatches(_parts(batch, epochs, parts))
 

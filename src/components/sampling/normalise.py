@@ -1,4 +1,4 @@
-"""Units with a state: fields in units of their deviation from their mean, rewards in those of returns."""
+"""Transforms with a state: fields in units of their deviation from their mean, rewards in those of returns."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ class Normalise:
     def __init__(self, fields: list[str], clip: float):
         self._norms = {name: RunningNorm(clip=clip) for name in fields}
 
-    def __call__(self, batch: EpisodeBatch, info: Any) -> EpisodeBatch:
+    def __call__(self, batch: EpisodeBatch, context: Any) -> EpisodeBatch:
         changed = {}
         for name, norm in self._norms.items():
             if name not in batch.data.transition_data:
                 known = batch.data.transition_data
-                raise ConfigError(f"{info.key}.normalise: no field '{name}' in the batch.{suggestion(name, known)}")
+                raise ConfigError(f"{context.key}.normalise: no field '{name}' in the batch.{suggestion(name, known)}")
             values = batch[name]
             filled = (batch["filled"] > 0).view(*values.shape[:2], *[1] * (values.dim() - 2))
             norm.update(values[filled.expand_as(values)])
@@ -58,15 +58,15 @@ class ScaleRewards:
         # by source, those in progress where its rollout ends, `[B, k]`
         self._returns: dict[int, th.Tensor] = {}
 
-    def __call__(self, batch: EpisodeBatch, info: Any) -> EpisodeBatch:
+    def __call__(self, batch: EpisodeBatch, context: Any) -> EpisodeBatch:
         rewards = rl_utils.rewards_of(batch)
         over = th.maximum(batch["terminated"], batch["truncated"])[:, :-1].float()
         before = rewards.new_zeros(len(rewards), rewards.size(2))
-        known = self._returns.get(info.source)
+        known = self._returns.get(context.source)
         if is_rollout(batch) and known is not None and before.shape == known.shape:
             before += known
         scaled = self._scale(rewards, over, rl_utils.valid_transitions(batch), before)
-        self._returns[info.source] = before
+        self._returns[context.source] = before
         found = th.cat([scaled, th.zeros_like(scaled[:, :1])], dim=1)
         return with_more(batch, {"reward": found.view(batch["reward"].shape)})
 

@@ -66,11 +66,11 @@ def before_columns(
     return th.where(fresh, initial.unsqueeze(1), known)
 
 
-def cut_rows(batch: EpisodeBatch, info: Any, length: int, burn_in: int) -> EpisodeBatch:
+def cut_rows(batch: EpisodeBatch, context: Any, length: int, burn_in: int) -> EpisodeBatch:
     """Rows of `burn_in + length` columns: row b * K + k learns from `length` columns of row b, from k * length on.
 
     It starts `burn_in` columns before these, or at column 0. In the fields `LEARNED`, the others' values are 0.
-    `info.known` returns the constant fields of a rollout (memory, last actions) from before columns (int64 `[K]`),
+    `context.known` returns the constant fields of a rollout (memory, last actions) from before columns (int64 `[K]`),
     `[B, K, ...]` each.
 
     Args:
@@ -79,7 +79,7 @@ def cut_rows(batch: EpisodeBatch, info: Any, length: int, burn_in: int) -> Episo
     own = th.arange(0, batch.max_seq_length, length, device=batch.device)
     data = SimpleNamespace(
         transition_data=_cut(batch.data.transition_data, own, length, burn_in),
-        episode_data={key: x.flatten(0, 1) for key, x in info.known((own - burn_in).clamp(min=0)).items()},
+        episode_data={key: x.flatten(0, 1) for key, x in context.known((own - burn_in).clamp(min=0)).items()},
     )
     scheme = {key: batch.scheme[key] for key in (*data.transition_data, *data.episode_data)}
     sizes = batch.batch_size * len(own), length + burn_in

@@ -1,4 +1,4 @@
-"""Units for pictures."""
+"""Transforms for pictures."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from components.sampling.fields import with_more
 from utils.tensors.schemes import centred, observed_fields, shape_of
 
 
-def random_crop(batch: EpisodeBatch, info: Any, pixels: int) -> EpisodeBatch:
+def random_crop(batch: EpisodeBatch, context: Any, pixels: int) -> EpisodeBatch:
     """Pictures moved by up to `pixels` in both directions, their edges repeated: the same way for the whole batch."""
     down, right = np.random.randint(-pixels, pixels + 1, size=2).tolist()
     return with_more(batch, {key: _moved(batch[key], *axes, down, right) for key, axes in _pictures(batch).items()})
 
 
-def normalise_image(batch: EpisodeBatch, info: Any) -> EpisodeBatch:
-    """Pictures as (x - 128) / 128, float32. Acting shows them the same way to a team that lists this unit."""
+def normalise_image(batch: EpisodeBatch, context: Any) -> EpisodeBatch:
+    """Pictures as (x - 128) / 128, float32. Acting shows them the same way to a team that lists this transform."""
     return with_more(batch, {key: centred(batch[key]) for key in _pictures(batch)})
 
 

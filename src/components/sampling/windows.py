@@ -1,4 +1,4 @@
-"""Units that choose steps and columns."""
+"""Transforms that choose steps and columns."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -8,27 +8,27 @@ from components.sampling.drawn import Drawn
 from utils.tensors.devices import to_device
 
 
-def next_states(drawn: Drawn, info: Any) -> EpisodeBatch:
+def next_states(drawn: Drawn, context: Any) -> EpisodeBatch:
     """Each drawn step and what follows it: two columns."""
     return drawn.window(1)
 
 
-def window(drawn: Drawn, info: Any, steps: int) -> EpisodeBatch:
+def window(drawn: Drawn, context: Any, steps: int) -> EpisodeBatch:
     """Each drawn step and the `steps` after it, not filled beyond the end of its episode."""
     return drawn.window(steps)
 
 
-def last_chunk(batch: EpisodeBatch, info: Any, steps: int) -> EpisodeBatch:
+def last_chunk(batch: EpisodeBatch, context: Any, steps: int) -> EpisodeBatch:
     """The last `steps` + 1 columns, or all if there are fewer."""
     return batch[:, max(0, batch.max_seq_length - steps - 1) :]
 
 
-def truncate(batch: EpisodeBatch, info: Any, columns: int) -> EpisodeBatch:
+def truncate(batch: EpisodeBatch, context: Any, columns: int) -> EpisodeBatch:
     """All but the last `columns`."""
     return batch[:, : max(0, batch.max_seq_length - columns)]
 
 
-def flatten(batch: EpisodeBatch, info: Any, counted: bool = False) -> EpisodeBatch:
+def flatten(batch: EpisodeBatch, context: Any, counted: bool = False) -> EpisodeBatch:
     """Every filled step as a row of one column, row by row; constant fields are repeated.
 
     Args:

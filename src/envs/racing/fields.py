@@ -6,7 +6,7 @@ from envs.contract.fields import AGENTS, EXPLORES, FieldSpec
 from envs.racing.options import Options
 from envs.racing.state import GEAR_AND_WHEELS, INPUTS, Outputs, float_size
 
-# what is kept of every step for people and sample units, by Linesight's names; networks do not see it
+# what is kept of every step for people and transforms, by Linesight's names; networks do not see it
 RECORDS = {
     "current_zone_idx": ("zone", FieldSpec("record", (), "int64")),
     "furthest_zone_idx": ("furthest", FieldSpec("record", (), "int64")),

@@ -90,7 +90,7 @@ def _with_free(memory, config):
 
     def ring(self, *arguments):
         of_ring(self, *arguments)
-        if arguments[3] > 2:  # not one that only shows what sample units make
+        if arguments[3] > 2:  # not one that only shows what transforms make
             kept_on.append(self.device)
 
     def episodes(self, *arguments, **named):

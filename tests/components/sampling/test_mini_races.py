@@ -9,9 +9,9 @@ import torch as th
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.sampling.chain import Chain, Info
+from components.sampling.compose import Compose, TransformContext
 from components.sampling.fields import with_more
-from components.sampling.listed import listed_units
+from components.sampling.listed import listed_transforms
 from components.sampling.mini_races import race_times
 from helpers import make_args, random_batch
 from utils.errors import ConfigError
@@ -19,9 +19,9 @@ from utils.errors import ConfigError
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def chain(*units, gamma=0.9, debug=False):
-    info = Info("sample_units", make_args(gamma=gamma))
-    return Chain(listed_units("sample_units", units, "columns", ("columns",)), info, debug=debug)
+def chain(*transforms, gamma=0.9, debug=False):
+    info = TransformContext("sample_units", make_args(gamma=gamma))
+    return Compose(listed_transforms("sample_units", transforms, "columns", ("columns",)), info, debug=debug)
 
 
 def race(steps, greedy, finished, columns):
@@ -106,12 +106,12 @@ def test_mini_races_are_linesights_rule(steps, n_max, horizon, finished, seed):
     greedy = rng.integers(2, size=steps).tolist()
     batch, episode = race(steps, greedy, finished, n_max + 1)
     times = rng.integers(horizon, size=steps)
-    units = (
+    transforms = (
         {"n_step": {"steps": n_max, "greedy_only": True}},
         {"mini_race": {"horizon": horizon, "field": "obs", "index": 2, "per_step": 0.5}},
     )
     with mock.patch("components.sampling.mini_races.race_times", return_value=times):
-        found = chain(*units)(batch)
+        found = chain(*transforms)(batch)
     frames = steps + 1
     for i in range(steps):
         n, t = linesights_n(frames, i, greedy, n_max), int(times[i])
@@ -191,16 +191,16 @@ def test_the_time_needs_a_place_among_numbers(options, message):
 
 
 @pytest.mark.parametrize(
-    ("units", "message"),
+    ("transforms", "message"),
     [
         (["potential_shaping"], "potential_shaping needs the field 'state_potential', .* It has obs, "),
         ([{"potential_shaping": {"field": "obs"}}], "potential_shaping.field is obs, which has 5 numbers, not 1"),
     ],
 )
-def test_a_potential_is_one_number_of_the_batch(units, message):
+def test_a_potential_is_one_number_of_the_batch(transforms, message):
     batch, _ = race(3, [1, 1, 1], True, 3)
     with pytest.raises(ConfigError, match=message):
-        chain("n_step", *units)(batch)
+        chain("n_step", *transforms)(batch)
 
 
 def test_potentials_of_more_than_two_columns_would_be_those_of_the_first_step_only():

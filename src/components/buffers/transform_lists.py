@@ -1,17 +1,17 @@
-"""The units before and behind a buffer, as a config lists them."""
+"""The transforms before and behind a buffer, as a config lists them."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from components.buffers import REGISTRY
-from components.sampling.listed import Listed, listed_units
+from components.sampling.listed import Listed, listed_transforms
 
 # the forms that may be stored, and those that learners can be given
 STORED, SAMPLED = ("columns",), ("columns", "steps", "parts")
 
 
-def units_of(config: Mapping[str, Any]) -> tuple[list[Listed], list[Listed]]:
-    """The units of `store_units` and `sample_units` in a config, whose `buffer` is not "auto".
+def transforms_of(config: Mapping[str, Any]) -> tuple[list[Listed], list[Listed]]:
+    """The transforms of `store_units` and `sample_units` in a config, whose `buffer` is not "auto".
 
     Raises:
         ConfigError: see `components.sampling.listed`.
@@ -20,9 +20,9 @@ def units_of(config: Mapping[str, Any]) -> tuple[list[Listed], list[Listed]]:
     traits = REGISTRY.entry(buffer).traits if buffer in REGISTRY else {}
     drawn = traits.get("gives", "columns")
     sampled = config["sample_units"]
-    # without units, a sample is what the buffer makes of them
+    # without transforms, a sample is what the buffer makes of them
     last = SAMPLED if sampled else (*SAMPLED, drawn)
     return (
-        listed_units("store_units", config["store_units"], "columns", STORED),
-        listed_units("sample_units", sampled, drawn, last),
+        listed_transforms("store_units", config["store_units"], "columns", STORED),
+        listed_transforms("sample_units", sampled, drawn, last),
     )

@@ -1,4 +1,4 @@
-"""Units for pictures, and acting that sees the same."""
+"""Transforms for pictures, and acting that sees the same."""
 
 from unittest import mock
 
@@ -7,8 +7,8 @@ import pytest
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from components.sampling.chain import Chain, Info
-from components.sampling.listed import listed_units
+from components.sampling.compose import Compose, TransformContext
+from components.sampling.listed import listed_transforms
 from controllers.inputs import AgentInputs
 from helpers import make_args
 
@@ -24,8 +24,11 @@ def pictures(shape=(1, 5, 6)):
     return batch
 
 
-def chain(*units):
-    return Chain(listed_units("sample_units", units, "columns", ("columns",)), Info("sample_units", make_args()))
+def chain(*transforms):
+    return Compose(
+        listed_transforms("sample_units", transforms, "columns", ("columns",)),
+        TransformContext("sample_units", make_args()),
+    )
 
 
 @pytest.mark.parametrize("shape", [(1, 5, 6), (6, 5, 1)])

@@ -14,7 +14,7 @@ from modules.policies.distributions import Joint
 
 
 @dataclass
-class Evaluation:
+class ActionEvaluation:
     """Of the actions taken, with the present weights, each `[B, T, n]`; zeros where nothing is filled.
 
     `pi_max`: computes the probability of the likeliest action, when it is logged; None unless an action is one choice.
@@ -42,7 +42,7 @@ def pi_max(policy: Joint, spread: Callable[[th.Tensor], th.Tensor]) -> Callable[
 
 
 @th.no_grad()
-def statistics(sample: Any, now: Evaluation) -> dict[str, Figure]:
+def statistics(sample: Any, now: ActionEvaluation) -> dict[str, Figure]:
     """Means over the transitions of a sample that count; EPyMARL's names, in which values of states are q, too."""
     mask, choices, returns = sample["mask"], sample["choices"], sample["returns"]
     means = {

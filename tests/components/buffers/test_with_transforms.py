@@ -1,12 +1,12 @@
-"""Buffers with units before and behind them."""
+"""Buffers with transforms before and behind them."""
 
 import numpy as np
 import pytest
 import torch as th
 
-from components.buffers.with_units import WithUnits, build_buffer
+from components.buffers.with_transforms import TransformedBuffer, build_buffer
 from components.sampling import REGISTRY
-from components.sampling.chain import Minibatches
+from components.sampling.compose import Minibatches
 from components.sampling.fields import with_more
 from fakes import RecordingLogger
 from helpers import make_args
@@ -27,14 +27,14 @@ def play():
 
 
 def test_without_units_it_is_the_buffer_itself():
-    assert not isinstance(new_buffer(), WithUnits)
-    assert isinstance(new_buffer(debug_units=True), WithUnits)
+    assert not isinstance(new_buffer(), TransformedBuffer)
+    assert isinstance(new_buffer(debug_units=True), TransformedBuffer)
 
 
 def test_the_default_of_transitions_is_next_states(play):
     rollouts, samples = [play.rollout(4) for _ in range(4)], []
-    for units in ([], ["next_states"], [{"window": {"steps": 1}}]):
-        buffer = new_buffer(sample_units=units)
+    for transforms in ([], ["next_states"], [{"window": {"steps": 1}}]):
+        buffer = new_buffer(sample_units=transforms)
         for rollout in rollouts:
             buffer.insert(rollout)
         np.random.seed(1)
@@ -96,7 +96,7 @@ def test_debugging_looks_at_what_is_stored_and_sampled(play):
     assert buffer.sample().max_seq_length == 2
     broken = play.rollout(4)
     broken["obs"][2, 1, 0, 0] = float("inf")
-    with pytest.raises(MusterError, match=r"store_units, before its first unit: obs\[1, 0, 0\] of episode 2"):
+    with pytest.raises(MusterError, match=r"store_units, before its first transform: obs\[1, 0, 0\] of episode 2"):
         buffer.insert(broken)
 
 

@@ -1,4 +1,4 @@
-"""Sample units against brute force, over rollouts and episodes whose frames have numbers."""
+"""Transforms against brute force, over rollouts and episodes whose frames have numbers."""
 
 import itertools
 from types import SimpleNamespace
@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.sampling import REGISTRY
-from components.sampling.chain import Chain, Info
+from components.sampling.compose import Compose, TransformContext
 from components.sampling.fields import with_more
-from components.sampling.listed import listed_units
+from components.sampling.listed import listed_transforms
 from fakes import RecordingLogger
 from helpers import make_args, random_batch
 from numbered_play import NumberedPlay
@@ -21,9 +21,9 @@ from utils.rl_utils import gae as gae_of
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def chain(*units, debug=False, last=("columns", "steps", "parts"), form="columns", console=None, **args):
-    info = Info("sample_units", make_args(gamma=0.9, **args), console)
-    return Chain(listed_units("sample_units", units, form, last), info, debug)
+def chain(*transforms, debug=False, last=("columns", "steps", "parts"), form="columns", console=None, **args):
+    info = TransformContext("sample_units", make_args(gamma=0.9, **args), console)
+    return Compose(listed_transforms("sample_units", transforms, form, last), info, debug)
 
 
 def played(seed, steps=6, rows=3):
@@ -148,31 +148,31 @@ def test_minibatches_have_every_row_once_a_pass():
 
 
 def test_units_after_minibatches_are_called_for_each():
-    unit = chain({"recurrent_minibatches": {"parts": 3}}, {"normalise": {"fields": ["obs"]}})
-    assert [part.batch_size for part in unit(random_batch([2, 5, 1], 7))] == [1, 1, 1]
-    assert float(next(iter(unit.stateful.values()))._norms["obs"].count) == (3 + 6 + 2) * 10
+    transform = chain({"recurrent_minibatches": {"parts": 3}}, {"normalise": {"fields": ["obs"]}})
+    assert [part.batch_size for part in transform(random_batch([2, 5, 1], 7))] == [1, 1, 1]
+    assert float(next(iter(transform.stateful.values()))._norms["obs"].count) == (3 + 6 + 2) * 10
 
 
 def test_normalise_goes_by_all_that_passed_and_leaves_padding_alone():
-    unit, batches = chain({"normalise": {"fields": ["obs"]}}), [random_batch([2, 5], 7, seed=k) for k in range(3)]
+    transform, batches = chain({"normalise": {"fields": ["obs"]}}), [random_batch([2, 5], 7, seed=k) for k in range(3)]
     for batch in batches:
-        found = unit(batch)
+        found = transform(batch)
     seen = np.concatenate([batch["obs"][batch["filled"].squeeze(2) > 0].numpy().ravel() for batch in batches])
     expected = (batches[-1]["obs"] - seen.mean()) / seen.std()
     filled = batches[-1]["filled"].squeeze(2) > 0
     np.testing.assert_allclose(found["obs"][filled], expected[filled], atol=1e-5)
     assert not found["obs"][~filled].any()
     other = chain({"normalise": {"fields": ["obs"]}})
-    other.load_state_dict(unit.state_dict())
-    assert th.equal(other(batches[0])["obs"], unit(batches[0])["obs"])
+    other.load_state_dict(transform.state_dict())
+    assert th.equal(other(batches[0])["obs"], transform(batches[0])["obs"])
 
 
 def test_rewards_are_scaled_by_the_deviation_of_returns_so_far():
     """Of each episode's discounted sums up to every step, over both rollouts and across their border."""
-    play, unit = NumberedPlay(2, np.random.default_rng(3)), chain({"scale_rewards": {"gamma": 0.5}})
+    play, transform = NumberedPlay(2, np.random.default_rng(3)), chain({"scale_rewards": {"gamma": 0.5}})
     first, second = play.rollout(4), play.rollout(3)
-    unit(first)
-    found = unit(second)
+    transform(first)
+    found = transform(second)
     returns = []
     for row in range(2):
         total = 0.0
@@ -196,13 +196,15 @@ class TestDebugging:
     def test_check_nan_names_unit_file_field_and_index(self):
         from utils.errors import MusterError
 
-        with pytest.raises(MusterError, match=r"sample_units, before its first unit: obs\[3, 0, 2\] of episode 1 "):
+        with pytest.raises(
+            MusterError, match=r"sample_units, before its first transform: obs\[3, 0, 2\] of episode 1 "
+        ):
             chain("check_nan", "truncate")(self.broken())
         with pytest.raises(MusterError, match=r"after 'truncate' \(windows.py:\d+\): obs\[3, 0, 2\] of episode 1"):
             chain("truncate", "check_nan")(self.broken())
 
     def test_one_key_looks_between_all_units(self):
-        """The unit that makes the fault is the one that is named."""
+        """The transform that makes the fault is the one that is named."""
         from utils.errors import MusterError
 
         def breaks(batch, info):
@@ -215,7 +217,7 @@ class TestDebugging:
             REGISTRY[name] = function
             try:
                 assert chain("truncate", name, "truncate")(random_batch([2, 5], 7))
-                with pytest.raises(MusterError, match=rf"after '{name}' \(test_units.py:\d+\): obs.*{fault}"):
+                with pytest.raises(MusterError, match=rf"after '{name}' \(test_sampling.py:\d+\): obs.*{fault}"):
                     chain("truncate", name, "truncate", debug=True)(random_batch([2, 5], 7))
             finally:
                 del REGISTRY[name]
@@ -238,10 +240,10 @@ class TestDebugging:
 
 
 def test_every_unit_that_is_built_in_is_tried_here_or_elsewhere():
-    """A new unit needs a test: this list is kept by hand."""
+    """A new transform needs a test: this list is kept by hand."""
     tried = {"n_step", "returns", "gae", "last_chunk", "truncate", "flatten", "recurrent_minibatches"}
     tried |= {"shuffled_minibatches", "normalise", "scale_rewards", "check_nan", "check_shape", "check_stats"}
-    tried |= {"next_states", "window"}  # tests/components/buffers/test_with_units.py
+    tried |= {"next_states", "window"}  # tests/components/buffers/test_with_transforms.py
     tried |= {"mini_race", "potential_shaping", "random_crop", "normalise_image"}  # beside this file
     tried |= {"cut_rows"}  # tests/learners/test_rollout_parts.py
     assert {name for name in REGISTRY if REGISTRY.entry(name).declared} == tried

@@ -1,17 +1,17 @@
-"""The errors of unit lists: each names the key and a remedy, before anything starts."""
+"""The errors of transform lists: each names the key and a remedy, before anything starts."""
 
 import pytest
+from checks.transforms import check_units
 
-from checks.units import check_units
 from components.sampling import REGISTRY
 from helpers import DEFAULTS
 from utils.errors import ConfigError
 
 CATALOGUE = [
     ("transitions", {"sample_units": "n_step"}, r"sample_units=n_step: expected a list"),
-    ("transitions", {"sample_units": ["next_state"]}, r"no sample unit 'next_state'\. Did you mean 'next_states'\?"),
-    ("transitions", {"sample_units": [3]}, r"no sample unit '3'"),
-    ("transitions", {"sample_units": [{"window": {}, "n_step": {}}]}, r"is not one unit with its options"),
+    ("transitions", {"sample_units": ["next_state"]}, r"no transform 'next_state'\. Did you mean 'next_states'\?"),
+    ("transitions", {"sample_units": [3]}, r"no transform '3'"),
+    ("transitions", {"sample_units": [{"window": {}, "n_step": {}}]}, r"is not one transform with its options"),
     ("transitions", {"sample_units": [{"window": 3}]}, r"sample_units\.window=3: expected a mapping"),
     ("transitions", {"sample_units": [{"window": {"step": 3}}]}, r"window has no option 'step'\. Did you mean 'steps'"),
     ("transitions", {"sample_units": [{"window": {"steps": 0}}]}, r"window\.steps=0: it must be at least 1"),
@@ -67,7 +67,7 @@ def test_wrong_lists_are_refused(buffer, changes, message):
 
 
 @pytest.mark.parametrize(
-    ("buffer", "units"),
+    ("buffer", "transforms"),
     [
         ("transitions", []),
         ("transitions", ["next_states", "check_nan"]),
@@ -78,8 +78,8 @@ def test_wrong_lists_are_refused(buffer, changes, message):
         ("rollout", [{"recurrent_minibatches": {"parts": 2}}]),
     ],
 )
-def test_right_lists_are_taken(buffer, units):
-    check_units({**DEFAULTS, "buffer": buffer, "sample_units": units})
+def test_right_lists_are_taken(buffer, transforms):
+    check_units({**DEFAULTS, "buffer": buffer, "sample_units": transforms})
 
 
 class Mine:
@@ -90,9 +90,9 @@ class Mine:
         return batch
 
 
-@pytest.mark.parametrize("unit", [lambda batch, info, weight=1: batch, Mine])
-def test_options_of_a_users_function_or_class_are_its_parameters(unit):
-    REGISTRY["mine"] = unit
+@pytest.mark.parametrize("transform", [lambda batch, info, weight=1: batch, Mine])
+def test_options_of_a_users_function_or_class_are_its_parameters(transform):
+    REGISTRY["mine"] = transform
     try:
         for listed in ("mine", {"mine": {"weight": 2}}):
             check_units({**DEFAULTS, "buffer": "episodes", "sample_units": [listed]})

@@ -1,4 +1,4 @@
-"""A buffer with the units of store_units before it and those of sample_units behind it."""
+"""A buffer with the transforms of store_units before it and those of sample_units behind it."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -8,42 +8,42 @@ import torch as th
 
 from components.buffers import REGISTRY
 from components.buffers.frame_ring import FrameRing
-from components.buffers.unit_lists import STORED, units_of
+from components.buffers.transform_lists import STORED, transforms_of
 from components.episode_batch import EpisodeBatch
-from components.sampling.chain import Chain, Info, Minibatches
+from components.sampling.compose import Compose, Minibatches, TransformContext
 from components.sampling.drawn import Drawn
-from components.sampling.listed import Listed, listed_units
+from components.sampling.listed import Listed, listed_transforms
 from components.update_plan import Supply
 
 
 def build_buffer(name: str, scheme: dict, groups: dict, columns: int, preprocess: dict, args: Any, logger: Any) -> Any:
-    """The registered buffer of this name, with its units if the config lists any."""
+    """The registered buffer of this name, with its transforms if the config lists any."""
     if not (args.store_units or args.sample_units or args.debug_units):
         return REGISTRY[name](scheme, groups, columns, preprocess, args, logger)
-    return WithUnits(name, scheme, groups, columns, preprocess, args, logger)
+    return TransformedBuffer(name, scheme, groups, columns, preprocess, args, logger)
 
 
-class WithUnits:
-    """A `Buffer` that stores and samples through units. They are tried on zeros, which shows the fields they make.
+class TransformedBuffer:
+    """A `Buffer` that stores and samples through transforms. They are tried on zeros, which shows the fields they make.
 
     Raises:
-        ConfigError: a unit needs a field that no batch has.
+        ConfigError: a transform needs a field that no batch has.
     """
 
     def __init__(
         self, name: str, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ):
-        store, sample = units_of({**vars(args), "buffer": name})
+        store, sample = transforms_of({**vars(args), "buffer": name})
         console = logger.console_logger
         self._draws = REGISTRY.entry(name).traits.get("gives") == "drawn" if name in REGISTRY else False
         if self._draws and not sample:
-            sample = listed_units("sample_units", ["next_states"], "drawn", STORED)
+            sample = listed_transforms("sample_units", ["next_states"], "drawn", STORED)
 
-        def chain(key: str, units: list[Listed], quiet: bool = False) -> Chain:
-            return Chain(units, Info(key, args, None if quiet else console), args.debug_units)
+        def composed(key: str, transforms: list[Listed], quiet: bool = False) -> Compose:
+            return Compose(transforms, TransformContext(key, args, None if quiet else console), args.debug_units)
 
-        self._store, self._sample = chain("store_units", store), chain("sample_units", sample)
-        tried = chain("store_units", store, quiet=True)(_zeros(scheme, groups, columns, preprocess))
+        self._store, self._sample = composed("store_units", store), composed("sample_units", sample)
+        tried = composed("store_units", store, quiet=True)(_zeros(scheme, groups, columns, preprocess))
         derived = {new for new, _ in preprocess.values()} | {"filled"}
         scheme = {key: info for key, info in tried.scheme.items() if key not in derived}
         self._buffer = REGISTRY[name](scheme, groups, tried.max_seq_length, preprocess, args, logger)
@@ -54,12 +54,12 @@ class WithUnits:
             tried = Drawn(ring, np.zeros(args.batch_size, dtype=np.int64))
         else:
             tried = _zeros(scheme, groups, tried.max_seq_length, preprocess)
-        tried = chain("sample_units", sample, quiet=True)(tried)
+        tried = composed("sample_units", sample, quiet=True)(tried)
         self.scheme = (next(iter(tried)) if isinstance(tried, Minibatches) else tried).scheme
         self.groups, self.preprocess, self.journal = groups, preprocess, self._buffer.journal
 
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
-        self._store.info.source = source
+        self._store.context.source = source
         seen = batch.on(self.taken_on) if self.taken_on else batch
         return self._buffer.insert(self._store(seen), source)
 

@@ -17,7 +17,7 @@ from utils.tensors.tensor_trees import map_tree
 from utils.timing import timed
 
 
-class Descent:
+class OptimiserSteps:
     """What every learner does to its networks.
 
     Attributes:
