@@ -2,7 +2,7 @@
 
 import torch as th
 
-from utils.numbers.running_moments import RunningMoments
+from utils.numbers.running_statistics import RunningMoments
 
 
 class RunningMeanStd(RunningMoments):

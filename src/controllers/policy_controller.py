@@ -9,7 +9,6 @@ import torch as th
 import torch.nn as nn
 
 from checkpoints.model_files import load_weights, save_weights
-from components.normalisers import RunningNorm
 from controllers import REGISTRY
 from controllers.basic_controller import BasicMAC
 from controllers.decisions import Decision
@@ -19,6 +18,7 @@ from modules.policies.distributions import Joint
 from modules.policies.policy import Policy
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
+from utils.numbers.running_statistics import RunningNorm
 from utils.tensors.schemes import observed_fields
 
 # normalised observations are kept between -10 and 10

@@ -5,14 +5,13 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
-from components.normalisers import ReturnScale
 from learners.n_step import n_step_targets
 from learners.q_targets import masked_mean
 from learners.standardisation import Standardisation, reward_columns
+from utils.numbers.running_statistics import ReturnScale, ValueNorm
 from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import choice_masks, chosen_fields, is_rollout
-from utils.value_norm import ValueNorm
 
 
 class AdvantageEstimator:

@@ -6,7 +6,7 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
-from components.normalisers import Standardiser
+from utils.numbers.running_statistics import Standardiser
 from utils.rl_utils import rewards_of
 from utils.tensors.schemes import shape_of
 

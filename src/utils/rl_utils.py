@@ -4,7 +4,7 @@ import numpy as np
 import torch as th
 import torch.nn.functional as F
 
-from utils.numbers.running_moments import RunningMeanStd  # noqa: F401 - PyMARL2 has it here
+from utils.numbers.running_statistics import RunningMeanStd  # noqa: F401 - PyMARL2 has it here
 from utils.tensors.recurrence import from_the_end
 
 

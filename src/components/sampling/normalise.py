@@ -5,11 +5,11 @@ from typing import Any
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from components.normalisers import ReturnScale, RunningNorm
 from components.sampling.fields import with_more
 from utils import rl_utils
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.numbers.running_statistics import ReturnScale, RunningNorm
 from utils.tensors.schemes import is_rollout
 
 
@@ -45,7 +45,7 @@ class Normalise:
 
 
 class ScaleRewards:
-    """Rewards in units of the deviation of discounted returns so far (`components.normalisers.ReturnScale`).
+    """Rewards in units of the deviation of discounted returns so far (`utils.numbers.running_statistics.ReturnScale`).
 
     The row b of a rollout continues that of the last one of its source. What is stored keeps the units of its time.
 

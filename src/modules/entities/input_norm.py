@@ -2,7 +2,7 @@
 
 import torch as th
 
-from utils.numbers.normaliser import Normaliser
+from utils.numbers.running_statistics import Normaliser
 
 
 class InputNorm(Normaliser):
