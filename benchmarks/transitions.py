@@ -35,9 +35,8 @@ def ours(rounds: int) -> dict[str, float]:
     import torch as th
 
     from components.buffers.transitions import TransitionReplay
-    from components.record_batch import RecordBatch
+    from components.episode_batch import EpisodeBatch
     from components.scheme import scheme_of
-    from components.step_records import step_layout
     from envs.contract.fields import EnvSpec, FieldSpec
 
     th.set_num_threads(1)
@@ -53,8 +52,7 @@ def ours(rounds: int) -> dict[str, float]:
         scheme["hidden_before"] = {"vshape": (1,), "group": "agents", "episode_const": True}
         capacity = 2000 if dtype == "uint8" else CAPACITY
         args = {"buffer_size": capacity, "batch_size": BATCH, "batch_size_run": number, "device": "cpu"}
-        layout = step_layout(scheme, groups, preprocess)
-        batch = RecordBatch(layout, scheme, groups, number, steps + 1, preprocess)
+        batch = EpisodeBatch(scheme, groups, number, steps + 1, preprocess=preprocess)
         batch["filled"].fill_(1)
         for key in ("obs", "actions"):  # the same before and after: each step continues the last
             values = batch[key]

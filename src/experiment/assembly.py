@@ -12,10 +12,9 @@ from acting.contract import Acting, Opponents
 from checkpoints.journal import Journal
 from checks.options import layer_widths
 from checks.plugins import import_plugins
-from checks.registries import chosen, chosen_entry, chosen_name
+from checks.registries import chosen, chosen_name
 from checks.teams import of_team
 from components.buffers.contract import Buffer
-from components.buffers.transition_room import device_of, room_of
 from components.buffers.with_transforms import build_buffer
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
@@ -33,12 +32,11 @@ from learners import REGISTRY as le_REGISTRY
 from records.diagnostics import Diagnostics
 from records.logger import Logger
 from runners import REGISTRY as r_REGISTRY
-from utils.config.merging import with_defaults
 from utils.errors import ConfigError
 from utils.numbers.random_streams import GlobalGenerators, RandomStream
 from utils.processes.available_memory import require_memory
 from utils.tensors import lazy_dynamo
-from utils.tensors.devices import CPU, acting_device, collector_device, device_memory, move_to
+from utils.tensors.devices import acting_device, collector_device, device_memory, move_to
 from vector_envs.instances import TEST_SEED_OFFSET, prepare_environments
 
 # keys of the parts with weights, and of those that read them
@@ -152,8 +150,6 @@ def assemble_players(args: SimpleNamespace, logger: Logger, learns: bool = True)
             move_to(acting_device(args), acting_mac)
         # before the runner asks for the memory that agents begin with, and for whatever else their networks make
         move_to(args.device, mac)
-        if hasattr(runner, "side_by_side"):
-            runner.side_by_side = _stored_as_played(teams, scheme, groups, runner.args.rollout_steps + 1, preprocess)
         runner.setup(scheme=scheme, groups=groups, preprocess=preprocess, mac=acting_mac)
     except BaseException:
         runner.close_env()
@@ -231,18 +227,6 @@ def _add_learner(team: Member, scheme: dict, players: Players, columns: int, log
     move_to(args.device, team.learner)
     if args.compile == "on":
         _compile(team.learner)
-
-
-def _stored_as_played(teams: list[Member], scheme: dict, groups: dict, columns: int, preprocess: dict) -> bool:
-    """Whether rollouts go as they are into a buffer that keeps the fields of a step side by side in main memory."""
-    team = teams[0]
-    if len(teams) > 1 or team.view is not None:
-        return False
-    entry = chosen_entry(vars(team.args), "buffer")
-    if entry is None or entry.traits.get("stores") != "records":
-        return False
-    args = with_defaults(team.args, entry.defaults)
-    return device_of(args, columns, room_of(scheme, groups, preprocess, args.buffer_size))[0] == CPU
 
 
 def _require_memory_for_networks(

@@ -10,8 +10,6 @@ import torch as th
 
 from components.episode_buffer import EpisodeBatch
 from components.open_decisions import OpenDecisions
-from components.record_batch import RecordBatch
-from components.step_records import step_layout
 from components.step_writer import StepWriter
 from components.stream_columns import by_stream
 from envs.contract.fields import AGENTS
@@ -47,9 +45,6 @@ class RolloutRunner(EpisodesRunner):
     `t_env` counts transitions, `episodes_brought` the episodes that ended in a call.
     """
 
-    # whether a buffer stores the batches as they are; set before `setup`
-    side_by_side = False
-
     def setup(self, scheme, groups, preprocess, mac) -> None:
         super().setup(scheme, groups, preprocess, mac)
         self.batch_scheme = {
@@ -59,11 +54,7 @@ class RolloutRunner(EpisodesRunner):
         self.batch_columns = self.args.rollout_steps + 1
         self._require_memory(self.batch_scheme, groups, preprocess, self.batch_columns)
         fields, device = (self.batch_scheme, groups, self.batch_size), acting_device(self.args)
-        if self.side_by_side and device == "cpu":
-            layout = step_layout(self.batch_scheme, groups, preprocess)
-            self.new_rollout = partial(RecordBatch, layout, *fields, preprocess=preprocess)
-        else:
-            self.new_rollout = partial(EpisodeBatch, *fields, preprocess=preprocess, device=device)
+        self.new_rollout = partial(EpisodeBatch, *fields, preprocess=preprocess, device=device)
         self._streams = stream_groups(self.spec)
         self._open = OpenDecisions(self._streams, self.new_rollout, self.args.rollout_steps)
         # a test has dropped the episodes that the last rollout had not ended

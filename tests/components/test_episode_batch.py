@@ -1,5 +1,7 @@
 """EpisodeBatch against a plain NumPy model, and PyMARL's rules of indexing."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch as th
@@ -279,3 +281,15 @@ def test_to_moves_everything():
 
 def test_repr_names_sizes():
     assert "Batch Size:4 Max_seq_len:5" in repr(make_batch())
+
+
+def test_arrays_are_on_the_tensors_memory():
+    batch = make_batch()
+    (array,) = batch.arrays(["reward"])
+    batch["reward"][0, 1] = 3
+    assert array[0, 1, 0] == 3 and batch.arrays(["reward"])[0] is array
+    copied = copy.deepcopy(batch)
+    copied.arrays(["reward"])[0][0, 0] = 5
+    assert (copied["reward"][0, 0].item(), batch["reward"][0, 0].item()) == (5, 0)
+    batch.data.transition_data["reward"] = th.ones(B, T, 1)
+    assert (batch.arrays(["reward"])[0] == 1).all()

@@ -2,7 +2,6 @@
 
 Traits:
     gives: "drawn": a sample is of steps, whose fields the transforms read; none: of whole columns
-    stores: "records": the fields of a step stand side by side in memory, and runners bring them so
 """
 
 from utils.config.options import EPISODES, EXPERIENCE, FREE, SHARED, Option
@@ -68,7 +67,6 @@ REGISTRY.declare(
     "components.buffers.transitions:TransitionReplay",
     "the last buffer_size steps, each frame once; a sample is batch_size transitions, uniform or by priority",
     gives="drawn",
-    stores="records",
     options={
         "batch_size": BATCH_SIZE,
         **CAPACITY,

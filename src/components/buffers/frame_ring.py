@@ -2,20 +2,16 @@
 
 import tempfile
 from collections.abc import Callable, Mapping
-from functools import partial
+from math import prod
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import torch as th
 
-from components.buffers.next_steps import NextSteps, equal
-from components.buffers.waiting import WaitingSteps
 from components.episode_batch import EpisodeBatch
 from components.one_copy import moved, received
 from components.scheme import shape_at_a_step
-from components.step_records import StepRecords, step_layout
-from components.storage import lazy_zeros, require_range, storage_dtype
+from components.storage import lazy_zeros, narrowed, require_range, storage_dtype
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import observed_fields, state_fields
 
@@ -55,7 +51,8 @@ class FrameRing:
         self._allocate(capacity)
         # of steps that were ever written; and no step below `least` is held, since the ring was smaller once
         self.stop = self.least = 0
-        self.waiting = WaitingSteps()
+        # by source, of each row of its last rollout: the number of its last step if that waits for actions, else -1
+        self.waiting: dict[int, np.ndarray] = {}
         # of a ring on a GPU, by source: the numbers of the last steps of its rows, and what they show, in main memory
         self._last: dict[int, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
         # called before steps are overwritten, with the number of the first one that stays
@@ -69,7 +66,7 @@ class FrameRing:
     @property
     def complete(self) -> int:
         """No step below this number changes any more."""
-        waiting = [number for rows in self.waiting.all().values() for number in rows.tolist() if number >= self.first]
+        waiting = [number for rows in self.waiting.values() for number in rows.tolist() if number >= self.first]
         return min(waiting, default=self.stop)
 
     def resize(self, capacity: int) -> None:
@@ -86,38 +83,16 @@ class FrameRing:
         self.capacity = capacity
 
     def _allocate(self, capacity: int) -> None:
-        """Make `data`, the fields `[capacity, ...]`, of zeros: in main memory side by side (`layout`).
-
-        `insert_next(batch, source)` is made for them (`components.buffers.next_steps`): it inserts rollouts that
-        continue the last ones in all rows, and in which no episode ends before the last step, and returns the number
-        of the first step; -1 if it did not.
-        """
+        """Make `data`, the fields `[capacity, ...]`, and `ahead`, of zeros."""
         self.ahead = np.zeros(capacity, dtype=np.int32)
         derived = {new for new, _ in self.preprocess.values()} | {"filled"}
-        kept = {key: info for key, info in self.scheme.items() if key not in derived}
-        if self.device != "cpu":
-            self.data = {
-                key: lazy_zeros((capacity, *shape_at_a_step(info, self.groups)), storage_dtype(key, info), self.device)
-                for key, info in kept.items()
-            }
-            self.layout, self._arrays, self.insert_next = None, {}, lambda batch, source: -1
-            return
-        self.layout = step_layout(self.scheme, self.groups, self.preprocess)
-        records = StepRecords(self.layout, (capacity,), partial(_zeros, folder=self._folder))
-        self.data = {key: th.from_numpy(records.arrays[key]) for key in kept}
-        # the same memory, through which NumPy reads and writes small things in a third of the time
-        self._arrays, self.insert_next = records.arrays, NextSteps(self, records).put
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: x for key, x in vars(self).items() if key not in ("layout", "_arrays", "insert_next")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Of a copy, which has memory of its own."""
-        vars(self).update(state)
-        self._allocate(self.capacity)
-        for key, stored in state["data"].items():
-            self.data[key].copy_(stored)
-        self.ahead[:] = state["ahead"]
+        self.data = {
+            key: _zeros(
+                (capacity, *shape_at_a_step(info, self.groups)), storage_dtype(key, info), self.device, self._folder
+            )
+            for key, info in self.scheme.items()
+            if key not in derived
+        }
 
     def insert(self, batch: EpisodeBatch, rollout: bool, source: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Write a batch of B rows and T columns over the oldest steps.
@@ -135,11 +110,11 @@ class FrameRing:
         filled, ended, valid, begins = _course(batch, rollout)
         new = filled.copy()
         if rollout:
-            waiting = self._waiting_of(source, len(filled), int(filled.sum()))
+            waiting = self._waiting_of(source, len(filled), np.count_nonzero(filled))
             continued = self._continued(batch, filled[:, 0], waiting, source)
             begins[continued, 0] = new[continued, 0] = False
         numbers = np.full(filled.shape, -1, dtype=np.int64)
-        count = int(new.sum())
+        count = np.count_nonzero(new)
         # of rollouts time comes first: then those that wait are the newest
         of_new = np.arange(self.stop, self.stop + count)
         if rollout:
@@ -155,35 +130,28 @@ class FrameRing:
         of, after = numbers[:, :-1][has_next], numbers[:, 1:][has_next]
         self.ahead[of % self.capacity] = after - of
         if rollout:
-            self.wait(source, numbers[:, -1], ended[:, -2])
-            if not self._arrays:
+            # what follows an end shows how it ended, and gets no actions
+            self.waiting[source] = np.where(ended[:, -2], -1, numbers[:, -1])
+            if self.device != "cpu":
                 self._last[source] = numbers[:, -1], self._shown(batch, -1)
         return numbers, valid, begins
 
-    def wait(self, source: int, numbers: np.ndarray, ended: np.ndarray) -> None:
-        """Let the last steps of a source's rows, int64 `[B]`, wait for their actions; but not those behind an end.
-
-        What follows an end, bool `[B]`, shows how it ended, and gets no actions.
-        """
-        self.waiting.put(source, np.where(ended, -1, numbers))
-
     def _waiting_of(self, source: int, rows: int, most: int) -> np.ndarray:
         """The numbers that wait in the rows of a source, without those that up to `most` new steps would overwrite."""
-        waiting = self.waiting.of(source)
+        waiting = self.waiting.get(source)
         if waiting is None or len(waiting) != rows:
             return np.full(rows, -1)
         return np.where(waiting >= self.stop + most - self.capacity, waiting, -1)
 
     def _continued(self, batch: EpisodeBatch, filled: np.ndarray, waiting: np.ndarray, source: int) -> np.ndarray:
         """The rows whose first column, `filled` bool `[B]`, is the frame that waits in them: bool `[B]`."""
-        same = np.zeros(len(filled), dtype=bool)
-        rows = np.flatnonzero(filled & (waiting >= 0))
+        same = filled & (waiting >= 0)
+        rows = np.flatnonzero(same)
         if not len(rows):
             return same
-        same[rows] = True
         now, then = self._shown(batch, 0), self._waits(source, waiting, rows)
         for key in self._observed:
-            same[rows] &= equal(now[key][rows], then[key]).reshape(len(rows), -1).all(axis=1)
+            same[rows] &= _equal(now[key][rows], then[key]).reshape(len(rows), -1).all(axis=1)
         return same
 
     def _shown(self, batch: EpisodeBatch, column: int) -> dict[str, np.ndarray]:
@@ -194,8 +162,8 @@ class FrameRing:
     def _waits(self, source: int, waiting: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
         """What the steps `waiting[rows]` of a source show."""
         places = waiting[rows] % self.capacity
-        if self._arrays:
-            return {key: self._arrays[key][places] for key in self._observed}
+        if self.device == "cpu":
+            return {key: self.data[key].numpy()[places] for key in self._observed}
         numbers, shown = self._last.get(source, (np.zeros(0), {}))
         if len(numbers) == len(waiting) and (numbers[rows] == waiting[rows]).all():
             return {key: values[rows] for key, values in shown.items()}
@@ -206,19 +174,19 @@ class FrameRing:
         flat = numbers.reshape(-1)
         index = np.flatnonzero(flat >= 0)
         places = flat[index] % self.capacity
-        all_of_them = len(index) == len(flat)
+        if self.device == "cpu" and str(batch.device) == "cpu":
+            # NumPy writes small things in a third of the time
+            for (key, stored), field in zip(self.data.items(), batch.arrays(self.data), strict=True):
+                into, values = stored.numpy(), field.reshape(len(flat), *field.shape[2:])[index]
+                into[places] = values if values.dtype == into.dtype else narrowed(key, values, into.dtype)
+            return
         away: list[th.Tensor] = []
         for key, stored in self.data.items():
             values = batch[key].flatten(0, 1)
-            if not all_of_them:
+            if len(index) < len(flat):
                 values = values[to_device(th.from_numpy(index), values.device)]
             require_range(key, values, stored.dtype)
-            if self._arrays:
-                self._arrays[key][places] = values.cpu().numpy()
-            else:
-                away.append(values.to(stored.dtype))
-        if self._arrays:
-            return
+            away.append(values.to(stored.dtype))
         *there, to = moved([*away, to_device(th.from_numpy(places), away[0].device)], self.device)
         for stored, values in zip(self.data.values(), there, strict=True):
             stored.index_copy_(0, to, values)
@@ -268,10 +236,16 @@ def _course(batch: EpisodeBatch, rollout: bool) -> tuple[np.ndarray, np.ndarray,
     return filled, ended, valid, begins
 
 
-def _zeros(size: int, folder: str) -> np.ndarray:
-    """So many bytes, uint8."""
+def _equal(now: np.ndarray, then: np.ndarray) -> np.ndarray:
+    """Which numbers are equal, or both NaN: bool, of the same shape."""
+    found = now == then
+    return found if now.dtype.kind != "f" else found | ((now != now) & (then != then))
+
+
+def _zeros(shape: tuple[int, ...], dtype: th.dtype, device: str, folder: str) -> th.Tensor:
     if not folder:
-        return lazy_zeros((size,), th.uint8, "cpu").numpy()
+        return lazy_zeros(shape, dtype, device)
+    size = prod(shape) * dtype.itemsize
     with tempfile.TemporaryFile(dir=folder) as file:
         file.truncate(max(1, size))
-        return np.memmap(file, dtype=np.uint8, mode="r+", shape=(size,))
+        return th.from_numpy(np.memmap(file, dtype=np.uint8, mode="r+", shape=(size,))).view(dtype).view(shape)

@@ -38,18 +38,6 @@ class SumTree:
             places = places // FAN_OUT
             above[places] = children[places].sum(axis=1)
 
-    def put_block(self, first: int, count: int, priority: float, zeros: int = 0) -> None:
-        """Give `count` places from `first` on this priority, and 0 to so many after them."""
-        last = first + count + zeros - 1
-        self._levels[0][first : first + count] = priority
-        self._levels[0][first + count : last + 1] = 0.0
-        for children, above in zip(self._children, self._levels[1:], strict=False):
-            first, last = first // FAN_OUT, last // FAN_OUT
-            if first == last:
-                above[first] = np.add.reduce(children[first])
-            else:
-                above[first : last + 1] = np.add.reduce(children[first : last + 1], axis=1)
-
     def find(self, shares: np.ndarray) -> np.ndarray:
         """The places, int64 `[k]`, in which the cumulative sum of priorities passes `shares` `[k]` of the total.
 

@@ -1,6 +1,6 @@
 """The buffer of learners from single steps: the last transitions, each frame once."""
 
-from functools import lru_cache, partial
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,13 +8,11 @@ import numpy as np
 import torch as th
 
 from components.buffers import REGISTRY
-from components.buffers.flat_memory import FlatMemory
 from components.buffers.frame_ring import FrameRing
 from components.buffers.number_queue import NumberQueue
 from components.buffers.sum_tree import SumTree
 from components.buffers.transition_journal import TransitionJournal
 from components.buffers.transition_room import device_of, require_room, room_of
-from components.buffers.waiting import WaitingSteps
 from components.episode_batch import EpisodeBatch
 from components.one_copy import received
 from components.sampling.drawn import Drawn
@@ -27,12 +25,6 @@ from utils.tensors.schemes import is_rollout
 
 # what a step is: no transition starts there; one to learn from does; one that is held out does
 NOTHING, LEARNED, HELD_OUT = 0, 1, 2
-
-
-@lru_cache(16)
-def _kinds_of_next(rows: int, steps: int) -> bytes:
-    """Of so many steps of each row, and of the frames after them."""
-    return bytes([LEARNED] * (rows * steps) + [NOTHING] * rows)
 
 
 class TransitionReplay:
@@ -62,7 +54,8 @@ class TransitionReplay:
         self.takes = [(REPLAY, device, size), (SAMPLE, args.device, sample)]
         self.ring = FrameRing(scheme, groups, preprocess, args.buffer_size, device, args.buffer_folder)
         self.scheme, self.groups, self.preprocess = self.ring.scheme, groups, preprocess
-        self._kinds = FlatMemory(np.zeros(args.buffer_size, dtype=np.uint8))
+        # what each place holds: NOTHING, LEARNED or HELD_OUT
+        self.kinds = np.zeros(args.buffer_size, dtype=np.uint8)
         self.learned, self.held_out = NumberQueue(args.buffer_size), NumberQueue(args.buffer_size)
         # by source, whether the stretches that continue in the rows of its rollouts are held out
         self._row_held_out: dict[int, np.ndarray] = {}
@@ -70,26 +63,8 @@ class TransitionReplay:
         self._largest_priority, self._new = 1.0, 0
         self.journal = TransitionJournal(self)
 
-    @property
-    def kinds(self) -> np.ndarray:
-        """What each place holds, uint8 `[buffer_size]`: NOTHING, LEARNED or HELD_OUT."""
-        return self._kinds.array
-
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
-        before = self.learned.appended
-        added = self._insert(batch, source)
-        self._new = self.learned.appended - before
-        return added
-
-    def supply(self) -> Supply:
-        """What there is to learn from (`update_plan.UsesFromTheStart`)."""
-        size = self.ring.capacity
-        return Supply(self._new, len(self.learned), self.args.buffer_min, self.ring.stop < size, size)
-
-    def _insert(self, batch: EpisodeBatch, source: int) -> int:
-        if (first := self.ring.insert_next(batch, source)) >= 0:
-            return self._take_next(first, batch.batch_size, batch.max_seq_length - 1, source)
-        before = self.ring.stop
+        before, learned_before = self.ring.stop, self.learned.appended
         numbers, valid, begins = self.ring.insert(batch, is_rollout(batch), source)
         places = np.arange(before, self.ring.stop) % self.ring.capacity
         self.kinds[places] = NOTHING
@@ -101,48 +76,17 @@ class TransitionReplay:
         if self.args.hold_out:
             held_out = self._held_out(begins, source)[:, :-1]
             self._add(np.sort(numbers[valid & held_out]), HELD_OUT)
-            self._add(np.sort(numbers[valid & ~held_out]), LEARNED)
+            valid_learned = valid & ~held_out
         else:
-            self._add(np.sort(numbers[valid]), LEARNED)
-        return int(valid.sum())
+            valid_learned = valid
+        self._add(np.sort(numbers[valid_learned]), LEARNED)
+        self._new = self.learned.appended - learned_before
+        return np.count_nonzero(valid)
 
-    def _take_next(self, first: int, rows: int, steps: int, source: int) -> int:
-        """What `insert` does behind `FrameRing.insert_next`. Returns the number of transitions, `rows` times `steps`.
-
-        The first step of each row is one from number `first` on; the others, and the frames after them, are the newest.
-        """
-        kinds, tree, stop, size = self._kinds.view, self._tree, self.ring.stop, self.ring.capacity
-        count = rows * steps
-        place, new = first % size, (stop - count) % size
-        in_a_row = new == place + rows
-        if in_a_row:
-            kinds[place : new + count] = _kinds_of_next(rows, steps)
-        else:
-            self.kinds[place : place + rows] = LEARNED
-            self.kinds[new : new + count] = np.frombuffer(_kinds_of_next(rows, steps), np.uint8)[rows:]
-        self.learned.drop_below(stop - size, count)
-        self.held_out.drop_below(stop - size, count)
-        if self.args.hold_out and (held_out := self._held_out(np.zeros((rows, steps + 1), bool), source)[:, :-1]).any():
-            if tree is not None:
-                tree.put_block(new, count, 0.0)
-            numbers = np.append(np.arange(first, first + rows), np.arange(stop - count, stop - rows))
-            held_out = held_out.T.reshape(-1)
-            self._add(numbers[held_out], HELD_OUT)
-            self._add(numbers[~held_out], LEARNED)
-            return count
-        if in_a_row:
-            self.learned.append_block(first, count)
-        else:
-            self.learned.append_block(first, rows)
-            self.learned.append_block(stop - count, count - rows)
-        if tree is not None:
-            priority = self._largest_priority**self.args.priority_alpha
-            if in_a_row:
-                tree.put_block(place, count, priority, zeros=rows)
-            else:
-                tree.put_block(new, count - rows, priority, zeros=rows)
-                tree.put_block(place, rows, priority)
-        return count
+    def supply(self) -> Supply:
+        """What there is to learn from (`update_plan.UsesFromTheStart`)."""
+        size = self.ring.capacity
+        return Supply(self._new, len(self.learned), self.args.buffer_min, self.ring.stop < size, size)
 
     def _held_out(self, begins: np.ndarray, source: int) -> np.ndarray:
         """Which steps are held out, bool `[B, T]`: drawn where an episode or another stretch begins."""
@@ -200,7 +144,7 @@ class TransitionReplay:
         self.ring.resize(capacity)
         kinds = np.zeros(capacity, dtype=np.uint8)
         kinds[new] = self.kinds[old]
-        self._kinds = FlatMemory(kinds)
+        self.kinds = kinds
         for queue in (self.learned, self.held_out):
             queue.resize(capacity, self.ring.first)
         if self._tree is not None:
@@ -272,7 +216,7 @@ class TransitionReplay:
             "capacity": ring.capacity,
             "stop": ring.stop,
             "least": ring.least,
-            "waiting": ring.waiting.all(),
+            "waiting": dict(ring.waiting),
             "tail": {key: stored[th.from_numpy(tail)].clone() for key, stored in ring.data.items()},
             "tail_ahead": ring.ahead[tail],
             "tail_kinds": self.kinds[tail],
@@ -290,7 +234,7 @@ class TransitionReplay:
             raise ValueError("the buffer has other fields")
         if state["capacity"] != ring.capacity:
             self._resize(int(state["capacity"]))
-        ring.stop, ring.waiting = int(state["stop"]), WaitingSteps(state["waiting"])
+        ring.stop, ring.waiting = int(state["stop"]), dict(state["waiting"])
         ring.least = int(state["least"])
         tail = np.arange(ring.complete, ring.stop) % ring.capacity
         for key, stored in ring.data.items():

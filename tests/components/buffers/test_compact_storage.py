@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.episode_buffer import ReplayBuffer
-from components.storage import smallest_integer
+from components.storage import narrowed, smallest_integer
 from components.transforms import OneHot, Transform
 from utils.errors import MusterError
 
@@ -192,3 +192,25 @@ def test_types_that_cannot_stand_for_each_other(dtype, storage):
 )
 def test_the_smallest_integer(count, dtype):
     assert smallest_integer(count) == dtype
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "fits"),
+    [
+        ([0, 255], np.uint8, True),
+        ([256], np.uint8, False),
+        ([-1], np.uint8, False),
+        ([65504.0, np.nan, -65504.0], np.float16, True),
+        ([70000.0], np.float16, False),
+        ([np.inf], np.float16, False),
+    ],
+)
+def test_values_are_narrowed_as_torch_does_it(values, dtype, fits):
+    values = np.array(values, np.int64 if dtype == np.uint8 else np.float32)
+    if not fits:
+        with pytest.raises(MusterError, match=f"'x' holds values.*keeps it as {np.dtype(dtype).name}"):
+            narrowed("x", values, np.dtype(dtype))
+        return
+    kept = narrowed("x", values, np.dtype(dtype))
+    assert kept.dtype == dtype
+    np.testing.assert_array_equal(kept, th.from_numpy(values).to(getattr(th, kept.dtype.name)).numpy())

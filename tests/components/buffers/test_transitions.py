@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch as th
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -174,3 +175,49 @@ def test_the_course_of_a_rollout_is_that_of_the_learners(seed, steps):
         np.testing.assert_array_equal(valid, valid_transitions(batch).squeeze(2) > 0)
         if rollout:
             np.testing.assert_array_equal(begins[:, 1:], (episode_starts(batch).numpy() & filled)[:, 1:])
+
+
+@pytest.mark.parametrize(("key", "value"), [("obs", 0), ("state", 0), ("filled", 0)])
+def test_a_frame_that_differs_or_a_void_one_does_not_continue(key, value):
+    play, buffer = endless_play(2), new_buffer()
+    for number in range(4):
+        batch = play.rollout(1)
+        if number == 2:
+            batch[key][1, 0] = value
+        buffer.insert(batch)
+    # the frame of one row is stored again; a void row has no new frame but its last
+    assert buffer.ring.stop == 2 * 5 + (key != "filled")
+
+
+def test_a_frame_of_other_bits_that_shows_the_same_continues():
+    play, buffer = endless_play(2), new_buffer()
+    for number in range(4):
+        batch = play.rollout(1)
+        batch["obs"][:, :, 0, 0] = np.nan
+        batch["obs"][:, :, 1, 1] = (0.0, -0.0)[number % 2]
+        buffer.insert(batch)
+    assert buffer.ring.stop == 2 * 5
+
+
+def test_steps_are_announced_before_they_are_overwritten():
+    """A checkpoint that is being written waits for this, and then reads what is still there."""
+    play, buffer, announced = endless_play(2), new_buffer(20), []
+    for _ in range(12):
+        held = [x.clone() for x in buffer.ring.data.values()]
+        unchanged = lambda held=held: all(map(equal_or_nan, held, buffer.ring.data.values()))  # noqa: E731
+        buffer.journal.before_overwrite(lambda kept, unchanged=unchanged: announced.append((kept, unchanged())))
+        buffer.insert(play.rollout(1))
+        assert announced[-1] == (buffer.ring.stop - 20, True)
+    assert len(announced) == 12
+
+
+def endless_play(rows):
+    """Play in which no episode ends."""
+    play = NumberedPlay(rows, np.random.default_rng(0), longest=1)
+    for row in range(rows):
+        play.present[row][1] = 10**6
+    return play
+
+
+def equal_or_nan(one, other):
+    return th.allclose(one.double(), other.double(), rtol=0, atol=0, equal_nan=True)

@@ -1,8 +1,8 @@
 """The errors of transform lists: each names the key and a remedy, before anything starts."""
 
 import pytest
-from checks.units import check_units
 
+from checks.units import check_units
 from components.sampling import REGISTRY
 from helpers import DEFAULTS
 from utils.errors import ConfigError
