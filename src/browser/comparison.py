@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from browser.reading import Curve, Lineage, Results, varying_keys
+from browser.reading import Curve, Results, Run, varying_keys
 from browser.reading.configs import value_of
-from browser.reading.record import MAP_KEYS
+from browser.reading.session import MAP_KEYS
 from browser.stats import (
     AGGREGATES,
     Band,
@@ -57,7 +57,7 @@ class Comparison:
 
     Args:
         results: where the runs are.
-        runs: lineages; each counts once, with the curves of all its sessions. Evaluations (`evaluate=True`) are left
+        runs: each counts once, with the curves of all its sessions. Evaluations (`evaluate=True`) are left
             out beside others.
         group_by: config keys.
         only: names of ONLY. "newest": of runs of an algorithm with the same map and seed the newest counts. "complete":
@@ -75,40 +75,40 @@ class Comparison:
     def __init__(
         self,
         results: Results,
-        runs: Iterable[Lineage],
+        runs: Iterable[Run],
         group_by: Sequence[str] = ("name",),
         only: Collection[str] = (),
     ):
         self.results = results
         chosen = list(runs)
         # who plays a saved model repeats no training; evaluations are compared if nothing else was chosen
-        self.runs = [run for run in chosen if run.newest.config.get("evaluate") is not True] or chosen
+        self.runs = [run for run in chosen if run.config.get("evaluate") is not True] or chosen
         self.group_by = [key for key in group_by if key not in (*MAP_KEYS, "env")]
         self.groups: list[Group] = group_runs(self.runs, self.group_by)
         self.only = frozenset(only)
-        self._several = len({run.newest.environment for run in self.runs}) > 1
+        self._several = len({run.environment for run in self.runs}) > 1
         self.maps = sorted({self.map_of(run) for run in self.runs})
-        self.repeats: dict[tuple[str, str], dict[Any, list[Lineage]]] = {
+        self.repeats: dict[tuple[str, str], dict[Any, list[Run]]] = {
             (group.label, name): seeds
             for group in self.groups
             for name in self.maps
             if (seeds := repeated_seeds(self.runs_of(group, name)))
         }
         if "newest" in self.only:
-            old = {run.newest.id for seeds in self.repeats.values() for alike in seeds.values() for run in alike[1:]}
-            self.runs = [run for run in self.runs if run.newest.id not in old]
+            old = {run.id for seeds in self.repeats.values() for alike in seeds.values() for run in alike[1:]}
+            self.runs = [run for run in self.runs if run.id not in old]
             self.groups = group_runs(self.runs, self.group_by)
 
-    def map_of(self, run: Lineage) -> str:
+    def map_of(self, run: Run) -> str:
         """The scenario of a run, as `maps` names it."""
-        environment, name = run.newest.environment, run.newest.map_name
+        environment, name = run.environment, run.map_name
         return f"{environment}/{name}" if self._several and name != environment else name or NO_MAP
 
     def labels(self) -> list[str]:
         """The algorithms' names, in order."""
         return [group.label for group in self.groups]
 
-    def runs_of(self, group: Group, map_name: str) -> list[Lineage]:
+    def runs_of(self, group: Group, map_name: str) -> list[Run]:
         """The runs of an algorithm on a map."""
         return [run for run in group.runs if self.map_of(run) == map_name]
 
@@ -128,7 +128,7 @@ class Comparison:
         """Whether any run has this statistic."""
         return any(self.curve(run, metric) is not None for run in self.runs)
 
-    def curve(self, run: Lineage, metric: str) -> Curve | None:
+    def curve(self, run: Run, metric: str) -> Curve | None:
         """A run's curve; None if it has none."""
         return self.results.curves(run, [metric]).get(metric)
 

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from browser.reading import Lineage, Results
+from browser.reading import Results, Run
 from records.limits import MOST_METRICS
 
 # the statistics that people compare by, best first
@@ -13,21 +13,21 @@ MOST_KINDS = 60
 _OF_TESTS = ("test", "eval", "val")
 
 
-def metric_counts(results: Results, runs: Iterable[Lineage]) -> dict[str, int]:
+def metric_counts(results: Results, runs: Iterable[Run]) -> dict[str, int]:
     """How many runs have each statistic, sorted by name.
 
     Runs of one algorithm on one map log alike, so the newest of each kind, and the newest that has ended, stand for the
     others: reading the logs of all would take seconds, and a statistic that this misses can be requested by name.
     """
-    kinds: dict[tuple, list[Lineage]] = defaultdict(list)
+    kinds: dict[tuple, list[Run]] = defaultdict(list)
     for run in runs:
         newest = run.newest
         kinds[newest.name, newest.environment, newest.map_name].append(run)
     counts: Counter[str] = Counter()
     for alike in sorted(kinds.values(), key=_age, reverse=True)[:MOST_KINDS]:
         alike.sort(key=lambda run: _age([run]), reverse=True)
-        ended = (run for run in alike if run.newest.status_at() != "RUNNING")
-        examples = {run.newest.id: run for run in (alike[0], next(ended, alike[0]))}
+        ended = (run for run in alike if run.status_at() != "RUNNING")
+        examples = {run.id: run for run in (alike[0], next(ended, alike[0]))}
         for key in {key for run in examples.values() for key in results.metric_keys(run)}:
             counts[key] += len(alike)
     return dict(sorted(counts.most_common(MOST_METRICS)))
@@ -45,5 +45,5 @@ def usual_metrics(counts: Mapping[str, int]) -> list[str]:
     return [key for key in usual if key.startswith("test_")] or usual
 
 
-def _age(runs: list[Lineage]) -> float:
+def _age(runs: list[Run]) -> float:
     return max(run.newest.started.timestamp() if run.newest.started else 0.0 for run in runs)

@@ -153,12 +153,12 @@ def test_scores_of_runs_of_unequal_length(folder):
     folder.add([0, 1, 2, 3, 4])
     folder.add([0, 1, 2], name="vdn")
     results = Results(folder.root, cache=None)
-    caution, few = cautions.of_scores(Comparison(results, results.lineages()), "test_return_mean")
+    caution, few = cautions.of_scores(Comparison(results, results.runs()), "test_return_mean")
     assert few.text == "Some runs have fewer than 5 tests, so all of their tests count: vdn on 3m (3)."
     assert few.remedies[0].changes == {"last": 1} and few.remedies[0].option == "--last 1"
     assert "Runs on 3m (200 to 400 steps) differ in length, yet their last values are compared." in caution.text
     assert caution.remedies[0].changes == {"step": 200}
-    (short,) = cautions.of_scores(Comparison(results, results.lineages()), "test_return_mean", step=400)
+    (short,) = cautions.of_scores(Comparison(results, results.runs()), "test_return_mean", step=400)
     assert short.text == "Runs that did not reach step 400 do not count: 1 of 1 of vdn on 3m."
 
 
@@ -173,11 +173,11 @@ def test_evaluations_repeat_no_training(tmp_path):
     folder.add([1, 2, 3], seed=1)
     folder.add([9], seed=1, evaluate=True)
     results = Results(tmp_path, cache=None)
-    both = Comparison(results, results.lineages())
-    assert [run.newest.id for run in both.runs] == ["1"]
+    both = Comparison(results, results.runs())
+    assert [run.id for run in both.runs] == ["1"]
     assert both.repeats == {}
-    alone = Comparison(results, [run for run in results.lineages() if run.newest.config.get("evaluate")])
-    assert [run.newest.id for run in alone.runs] == ["2"]
+    alone = Comparison(results, [run for run in results.runs() if run.config.get("evaluate")])
+    assert [run.id for run in alone.runs] == ["2"]
 
 
 def test_two_seeds_have_no_interval_and_ties_no_star(folder):

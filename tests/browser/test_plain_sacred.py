@@ -118,5 +118,5 @@ def test_a_run_that_has_just_begun_hides_no_statistic(tmp_path):
     write_log(tmp_path, "a", [(0, 0, 0, "test_return_mean", 1.0)])
     write_run(tmp_path, 2, info={"unique_token": "b"}, status="RUNNING", started=alive())
     results = Results(tmp_path, cache=None)
-    comparison = Comparison(results, results.lineages())
+    comparison = Comparison(results, results.runs())
     assert comparison.metric_keys() == ["test_return_mean"]

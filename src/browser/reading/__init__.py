@@ -6,26 +6,26 @@ for run in results.runs():
 curve = results.curves(run, ["test_return_mean"])["test_return_mean"]
 """
 
+from browser.reading.artifacts import Artifact
 from browser.reading.configs import differences, varying_keys
 from browser.reading.curves import Curve
-from browser.reading.lineage import Lineage, lineages
-from browser.reading.paths import OutsideResultsError
-from browser.reading.record import PROBABLY_DEAD, Artifact, Host, ResumedFrom, Run, Source
+from browser.reading.files import OutsideResultsError
 from browser.reading.results import Results, UnknownRunError
+from browser.reading.session import PROBABLY_DEAD, Host, ResumedFrom, Run, Session, Source, runs_of
 
 __all__ = [
     "PROBABLY_DEAD",
     "Artifact",
     "Curve",
     "Host",
-    "Lineage",
     "OutsideResultsError",
     "Results",
     "ResumedFrom",
     "Run",
+    "Session",
     "Source",
     "UnknownRunError",
     "differences",
-    "lineages",
+    "runs_of",
     "varying_keys",
 ]

@@ -6,7 +6,7 @@ from heapq import nsmallest
 from typing import Any
 
 from browser.reading.limits import MOST_CONFIG_KEYS, cut, cut_value
-from browser.reading.record import MAP_KEYS, Run
+from browser.reading.session import MAP_KEYS, Run, Session
 from records.limits import LONGEST_KEY
 from records.options import OPTIONS
 from utils.nearest import suggestion
@@ -34,13 +34,14 @@ class _Missing:
 MISSING = _Missing()
 
 
-def value_of(run: Run, key: str) -> Any:
+def value_of(run: Run | Session, key: str) -> Any:
     """A run's value of a config key; as `name`, Sacred's name of the experiment where the config has none.
 
     MISSING if there is no value.
     """
     if key == "name":
-        return run.config.get(key) or run.experiment or MISSING
+        session = run.newest if isinstance(run, Run) else run
+        return session.config.get(key) or session.experiment or MISSING
     return run.config.get(key, MISSING)
 
 
@@ -76,14 +77,14 @@ def key_suggestion(key: str, known: Iterable[str]) -> str:
     return f" Did you mean '{longer[0]}'?" if longer else suggestion(key, known, limit=20)
 
 
-def config_keys(runs: Iterable[Run]) -> list[str]:
+def config_keys(runs: Iterable[Run | Session]) -> list[str]:
     """The config keys that runs have, sorted; of more than MOST_KEYS those that most runs have."""
     counts = Counter(key for run in runs for key in run.config)
     kept = counts if len(counts) <= MOST_KEYS else nsmallest(MOST_KEYS, counts, key=lambda key: (-counts[key], key))
     return sorted(kept)
 
 
-def varying_keys(runs: Iterable[Run], ignore: Iterable[str] = ("seed", "env_args.seed")) -> list[str]:
+def varying_keys(runs: Iterable[Run | Session], ignore: Iterable[str] = ("seed", "env_args.seed")) -> list[str]:
     """Those of the `config_keys` in which runs differ, sorted; without `ignore` and what only says where results go."""
     runs = list(runs)
     configs = [run.config for run in runs]
@@ -91,7 +92,7 @@ def varying_keys(runs: Iterable[Run], ignore: Iterable[str] = ("seed", "env_args
     return sorted(key for key in keys if len({repr(config.get(key, MISSING)) for config in configs}) > 1)
 
 
-def differences(runs: Sequence[Run]) -> dict[str, list[Any]]:
+def differences(runs: Sequence[Run | Session]) -> dict[str, list[Any]]:
     """The values of every key in which runs differ, one per run in the given order; MISSING where a run has none."""
     keys = varying_keys(runs, ignore=())
     return {key: [run.config.get(key, MISSING) for run in runs] for key in keys}

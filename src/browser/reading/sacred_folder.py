@@ -1,19 +1,28 @@
-"""One folder of Sacred's file observer as a `Run`.
+"""One folder of Sacred's file observer as a `Session`, and the provenance that Sacred noted.
 
 Each file is reduced to the few values that a run's record needs (its part), which is what the cache keeps.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from browser.reading.configs import flatten
+from browser.reading.files import is_file_name
 from browser.reading.json_files import JsonObject, parse, plain
-from browser.reading.limits import LONGEST_TRACE, MOST_ARTIFACTS, MOST_CONFIG_KEYS, cut, cut_end, cut_value
-from browser.reading.paths import is_file_name
-from browser.reading.record import BEAT_SECONDS, UNKNOWN, Host, ResumedFrom, Run, Source
+from browser.reading.limits import (
+    LONGEST_TRACE,
+    MOST_ARTIFACTS,
+    MOST_CONFIG_KEYS,
+    MOST_SOURCES,
+    cut,
+    cut_end,
+    cut_value,
+)
+from browser.reading.session import BEAT_SECONDS, UNKNOWN, Host, ResumedFrom, Session, Source
 
 # of these run.json has some from the first moment; a file that has none is another program's
 _SACRED_KEYS = ("experiment", "status", "command", "meta", "start_time", "heartbeat", "host")
@@ -87,15 +96,17 @@ def _info_part(data: bytes) -> tuple[dict, bool]:
     return part, info.whole
 
 
-def run_from(run_id: str, folder: Path, parts: Mapping[str, dict], problems: tuple[str, ...] = ()) -> Run:
-    """Put a run together from the parts of its files; a file without a part is unknown."""
+def session_from(
+    session_id: str, folder: Path, parts: Mapping[str, dict | None], problems: tuple[str, ...] = ()
+) -> Session:
+    """Put a session together from the parts of its files; a file without a part is unknown."""
     record, config, info = (parts.get(name) or {} for name in FILES)
     if config.get("left_out"):
         problems += (f"config.json has {config['left_out']:,} more keys than the {MOST_CONFIG_KEYS:,} that are shown.",)
     resumed = info.get("resumed_from")
     host = record.get("host", {})
-    return Run(
-        id=run_id,
+    return Session(
+        id=session_id,
         folder=folder,
         experiment=record.get("experiment", ""),
         status=record.get("status") or UNKNOWN,
@@ -112,6 +123,34 @@ def run_from(run_id: str, folder: Path, parts: Mapping[str, dict], problems: tup
         resumed_from=ResumedFrom(resumed[0], None if resumed[1] is None else int(resumed[1])) if resumed else None,
         fail_trace=record.get("fail_trace", ""),
         problems=problems,
+    )
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Packages and source files of a run; empty where Sacred recorded none.
+
+    Attributes:
+        dependencies: versions by package.
+        sources: by path, the name under which Sacred keeps the file, which has its digest.
+    """
+
+    dependencies: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+
+def provenance_of(experiment: Any) -> Provenance:
+    """From the part `experiment` of run.json, without values that are not lists of texts."""
+    if not isinstance(experiment, Mapping):
+        return Provenance()
+    listed = {
+        key: value if isinstance(value := experiment.get(key), list) else [] for key in ("dependencies", "sources")
+    }
+    texts = (text for text in listed["dependencies"][:MOST_SOURCES] if isinstance(text, str))
+    pairs = (pair for pair in listed["sources"][:MOST_SOURCES] if isinstance(pair, list) and len(pair) == 2)
+    return Provenance(
+        {cut(name): cut(version) for name, _, version in (text.partition("==") for text in texts)},
+        {cut(path): cut(stored).rpartition("/")[2] for path, stored in pairs if {type(path), type(stored)} == {str}},
     )
 
 
@@ -148,7 +187,7 @@ def _trace(trace: Any) -> str:
     return cut_end("".join(line for line in lines if isinstance(line, str)), LONGEST_TRACE)
 
 
-def _time(text: str | None) -> datetime | None:
+def _time(text: Any) -> datetime | None:
     """Sacred's times: UTC without saying so."""
     try:
         time = datetime.fromisoformat(text)

@@ -1,15 +1,18 @@
-"""Runs that left no record with Sacred: what their folder `runs/<token>/` says."""
+"""Folders `runs/<token>/`: runs that left no record with Sacred, and those whose token Sacred does not know yet."""
 
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 from browser.reading.configs import flatten
 from browser.reading.files import ResultsFiles
 from browser.reading.json_files import parse, plain
-from browser.reading.record import Artifact, Run
-from browser.reading.scan import entries_of, subfolders
-from records.layout import CHECKPOINTS, DIAGNOSTICS, MANIFEST, METRICS, MODELS, REPLAYS, RUNS, TB_LOGS
-from records.tokens import parts_of
+from browser.reading.session import Session
+from records.layout import DIAGNOSTICS, METRICS, RUNS
+from records.tokens import parts_of, run_token
+
+# the token is made when torch has been imported and plugins have been read
+LATEST = timedelta(minutes=10)
 
 
 def log_path(token: str) -> tuple[str, str, str]:
@@ -22,8 +25,8 @@ def diagnostics_path(token: str) -> tuple[str, str, str]:
     return RUNS, token, DIAGNOSTICS
 
 
-def run_of_token(files: ResultsFiles, token: str) -> Run:
-    """A run from its folder runs/<token>: config.json there if there is one, else what the token's parts say."""
+def session_of_token(files: ResultsFiles, token: str) -> Session:
+    """A session from its folder runs/<token>: config.json there if there is one, else what the token's parts say."""
     problems = ["Sacred has no record of this run."]
     config: dict = {}
     started = None
@@ -38,28 +41,31 @@ def run_of_token(files: ResultsFiles, token: str) -> Run:
     problems += filter(None, (files.problem(RUNS, token, "config.json"), files.problem(*log_path(token))))
     stamp = files.stamp(*log_path(token))
     heartbeat = datetime.fromtimestamp(stamp[1] / 1e9, UTC) if stamp else None
-    return Run(
+    return Session(
         id=f"runs/{token}", config=config, started=started, heartbeat=heartbeat, token=token, problems=tuple(problems)
     )
 
 
-def artifacts_of_token(root: Path, token: str) -> list[Artifact]:
-    """Models, checkpoints, replays and TensorBoard events of a token, in this order, by step or name."""
+def with_tokens(sessions: Sequence[Session], tokens: Sequence[str]) -> list[Session]:
+    """The sessions, those that are starting with the token that is theirs: Sacred names it at its first heartbeat.
+
+    A token is a session's if it is what the run's algorithm, seed and map make, and was made within LATEST of its
+    start; of several the earliest.
+
+    Args:
+        tokens: folders in runs/ that no session names as its own.
+    """
+    free = sorted((parts.made, token) for token in tokens if (parts := parts_of(token)) and parts.made is not None)
     found = []
-    for kind, parts in (("model", (MODELS, token)), ("checkpoint", (RUNS, token, CHECKPOINTS))):
-        names = [name for name in subfolders(root, *parts) if name.isdecimal() and len(name) < 19]
-        found += [Artifact(kind, name, Path(*parts, name), int(name)) for name in sorted(names, key=int)]
-    replays = [entry.name for entry in entries_of(root, REPLAYS, token) if entry.name[0] != "."]
-    found += [Artifact("replay", name, Path(REPLAYS, token, name)) for name in replays]
-    if token in subfolders(root, TB_LOGS):
-        found.append(Artifact("tensorboard", token, Path(TB_LOGS, token)))
+    for session in sessions:
+        starting = session.token is None and session.status == "RUNNING" and isinstance(session.seed, int)
+        if starting and session.started is not None:
+            for made, token in free:
+                # the clock of a token is that of its machine's time zone
+                named = run_token(session.name, session.seed, session.map_name, made) == token
+                if named and timedelta() <= made - session.started <= LATEST:
+                    free.remove((made, token))
+                    session = replace(session, token=token)
+                    break
+        found.append(session)
     return found
-
-
-def manifest(files: ResultsFiles, checkpoint: Artifact) -> dict:
-    """A checkpoint's manifest.json, as far as it can be read; empty if it cannot."""
-    try:
-        value = parse(files.read(checkpoint.path, MANIFEST)).value
-    except OSError:
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -15,9 +15,9 @@ from browser.comparison import (
     title_of_score,
 )
 from browser.figures.wording import metric_title
-from browser.reading import Lineage, Results, lineages, varying_keys
+from browser.reading import Results, Run, runs_of, varying_keys
 from browser.reading.configs import MISSING, key_suggestion
-from browser.reading.record import Run
+from browser.reading.session import Session
 from browser.report.arguments import Options
 from browser.stats import Band, Estimate, Profile, best_value, final_value, to_marl_eval
 from utils.errors import ConfigError
@@ -57,7 +57,7 @@ def choose(options: Options) -> tuple[Results, Comparison]:
         ConfigError: no such folder, no run, or no run that meets every condition; an unknown key or metric.
     """
     results = Results(options.results, cache="default" if options.cache else None)
-    runs = results.runs()
+    runs = results.sessions()
     if not runs:
         raise ConfigError(f"There are no runs in '{options.results}': it contains neither Sacred's folders nor runs/.")
     if options.tokens is not None:
@@ -66,7 +66,7 @@ def choose(options: Options) -> tuple[Results, Comparison]:
             raise ConfigError(f"None of the {len(options.tokens)} runs is in '{options.results}'.")
     for key, value in options.where.items():
         runs = _meeting(runs, key, value)
-    comparison = Comparison(results, lineages(runs), options.group_by, options.only)
+    comparison = Comparison(results, runs_of(runs), options.group_by, options.only)
     for key in options.metrics:
         if not comparison.has(key):
             raise ConfigError(f"No run has the metric '{key}'.{suggestion(key, comparison.metric_keys(), limit=20)}")
@@ -108,7 +108,7 @@ def run_rows(comparison: Comparison, keys: list[str], options: Options) -> tuple
     return headings, [row for _, row in rows]
 
 
-def _run_row(comparison: Comparison, run: Lineage, label: str, keys: list[str], options: Options) -> list[str]:
+def _run_row(comparison: Comparison, run: Run, label: str, keys: list[str], options: Options) -> list[str]:
     newest, seconds = run.newest, run.seconds()
     steps, _ = comparison.results.latest(run, [])
     values = []
@@ -164,14 +164,14 @@ def difference_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     for key in varying_keys(runs, ignore=()):
         values = []
         for group in comparison.groups:
-            distinct = sorted({str(run.newest.config.get(key, MISSING)) for run in group.runs})
+            distinct = sorted({str(run.config.get(key, MISSING)) for run in group.runs})
             shown = distinct[:8]
             values.append(", ".join(shown) + (f", … ({len(distinct)} values)" if len(distinct) > len(shown) else ""))
         rows.append([key, *values])
     return headings, rows
 
 
-def troubled(comparison: Comparison) -> list[Run]:
+def troubled(comparison: Comparison) -> list[Session]:
     """Runs that failed, were interrupted, or are probably dead."""
     runs = [run.newest for run in comparison.runs]
     return [run for run in runs if run.status_at() not in ("COMPLETED", "RUNNING", "QUEUED", "UNKNOWN")]
@@ -183,7 +183,7 @@ def exported(comparison: Comparison, keys: list[str]) -> dict:
     return to_marl_eval(((label, run.newest, comparison.results.curves(run, keys)) for label, run in labelled), keys)
 
 
-def _meeting(runs: list[Run], key: str, value: str) -> list[Run]:
+def _meeting(runs: list[Session], key: str, value: str) -> list[Session]:
     known = {name for run in runs for name in run.config}
     if key not in known:
         raise ConfigError(f"--where: no run's config has the key '{key}'.{key_suggestion(key, known)}")

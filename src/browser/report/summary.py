@@ -29,7 +29,7 @@ def write_summary(root: Path, token: str, path: Path) -> None:
         ConfigError: there is no such run, or the file cannot be written.
     """
     results = Results(root, cache=None)
-    run = next((lineage for lineage in results.lineages() if lineage.token == token), None)
+    run = next((run for run in results.runs() if run.token == token), None)
     if run is None:
         raise ConfigError(f"There is no run '{token}' in {root}.")
     curves = results.curves(run)

@@ -2,22 +2,16 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from browser.reading.configs import key_suggestion, value_of
 from browser.reading.limits import LONGEST_NAME, cut
-from browser.reading.record import Run
+from browser.reading.session import Run, Session
 from utils.errors import ConfigError
 
 # the one group of runs that are grouped by nothing
 ALL_RUNS = "all runs"
 SEED_KEYS = ("seed", "env_args.seed")
-
-
-class HasRun(Protocol):
-    """A lineage, which stands for its newest session."""
-
-    newest: Run
 
 
 @dataclass(frozen=True)
@@ -38,8 +32,8 @@ class Group:
         return " · ".join(cut(str(value), LONGEST_NAME) for value in self.values.values()) or ALL_RUNS
 
 
-def group_runs(runs: Iterable[Run | HasRun], keys: Sequence[str]) -> list[Group]:
-    """Group runs (or lineages) by config keys, sorted by their values.
+def group_runs(runs: Iterable[Run | Session], keys: Sequence[str]) -> list[Group]:
+    """Group runs (or sessions) by config keys, sorted by their values.
 
     `name` is a key of every run: where the config lacks it, Sacred's name of the experiment counts.
 
@@ -47,40 +41,31 @@ def group_runs(runs: Iterable[Run | HasRun], keys: Sequence[str]) -> list[Group]
         ConfigError: a key that no run's config has, or a seed's: runs of one group differ in it.
     """
     runs = list(runs)
-    newest = [run if isinstance(run, Run) else run.newest for run in runs]
-    known = {"name"} | {key for run in newest for key in run.config}
+    known = {"name"} | {key for run in runs for key in run.config}
     for key in keys:
         if key in SEED_KEYS:
             raise ConfigError(f"Runs cannot be grouped by '{key}': the runs of a group are repetitions over seeds.")
         if runs and key not in known:
             raise ConfigError(f"No run's config has the key '{key}'.{key_suggestion(key, known - set(SEED_KEYS))}")
     groups: dict[Hashable, tuple[dict, list]] = {}
-    for run, session in zip(runs, newest, strict=True):
-        values = {key: value_of(session, key) for key in keys}
+    for run in runs:
+        values = {key: value_of(run, key) for key in keys}
         groups.setdefault(repr(values), (values, []))[1].append(run)
     ordered = sorted(groups.values(), key=lambda group: [_sort_key(value) for value in group[0].values()])
     return [Group(values, tuple(members)) for values, members in ordered]
 
 
-def repeated_seeds(runs: Iterable[HasRun]) -> dict[Any, list[HasRun]]:
+def repeated_seeds(runs: Iterable[Run]) -> dict[Any, list[Run]]:
     """The seeds that several runs have, with those runs, the one that started last first.
 
     Such runs are not independent of one another: with the same program they do the same. Runs without a seed are left
     out.
     """
-    by_seed: dict[str, list[HasRun]] = {}
+    by_seed: dict[str, list[Run]] = {}
     for run in runs:
-        if run.newest.seed is not None:
-            by_seed.setdefault(repr(run.newest.seed), []).append(run)
-    return {
-        alike[0].newest.seed: sorted(alike, key=lambda run: _started(run.newest), reverse=True)
-        for alike in by_seed.values()
-        if len(alike) > 1
-    }
-
-
-def _started(run: Run) -> float:
-    return run.started.timestamp() if run.started else 0.0
+        if run.seed is not None:
+            by_seed.setdefault(repr(run.seed), []).append(run)
+    return {alike[0].seed: sorted(alike, key=Run.age_key, reverse=True) for alike in by_seed.values() if len(alike) > 1}
 
 
 def _sort_key(value: Any) -> tuple:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from browser.reading.curves import Curve
-from browser.reading.record import Run
+from browser.reading.session import Session
 from browser.stats.outcomes import best_value
 
 
-def to_marl_eval(runs: Iterable[tuple[str, Run, Mapping[str, Curve]]], keys: Iterable[str]) -> dict:
+def to_marl_eval(runs: Iterable[tuple[str, Session, Mapping[str, Curve]]], keys: Iterable[str]) -> dict:
     """Runs and their curves as marl-eval's nested dictionary, for `json.dump`.
 
     marl-eval wants as many evaluations of every run of an environment, so the first n of each are taken, n being those

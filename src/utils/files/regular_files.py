@@ -36,7 +36,7 @@ def open_regular(path: str | Path, largest: int | None = None, follow_links: boo
     """Open a regular file for reading.
 
     Args:
-        path: its folders' links are followed; callers that distrust them check before (`browser.reading.paths`).
+        path: its folders' links are followed; callers that distrust them check before (`browser.reading.files`).
         largest: refuse a file that is longer, in bytes.
         follow_links: open the target of a link if it is a regular file; otherwise links are refused.
 

@@ -125,11 +125,11 @@ def test_a_curve_grows_only_when_its_run_does(context, tmp_path):
 
 
 def test_config_differences_of_any_number_of_runs(context):
-    runs = context.lineages()
+    runs = context.runs()
     rows = {row["name"]: row for row in differences.config_rows(runs)}
     assert set(rows) == {"env_args.map_name", "name", "seed"}
-    by_id = {run.newest.id: run for run in runs}
-    assert all(rows["name"][f"run:{run_id}"] == run.newest.name for run_id, run in by_id.items())
+    by_id = {run.id: run for run in runs}
+    assert all(rows["name"][f"run:{run_id}"] == run.name for run_id, run in by_id.items())
 
 
 def test_source_and_package_differences(tmp_path):
@@ -142,7 +142,7 @@ def test_source_and_package_differences(tmp_path):
     write_run(tmp_path, 1, experiment=experiment("2.1", "aaaa"))
     write_run(tmp_path, 2, experiment=experiment("2.2", "bbbb"))
     context = Context(Results(tmp_path, cache=None))
-    rows = {row["name"]: (row["run:1"], row["run:2"]) for row in differences.source_rows(context, context.lineages())}
+    rows = {row["name"]: (row["run:1"], row["run:2"]) for row in differences.source_rows(context, context.runs())}
     assert rows == {"package torch": ("2.1", "2.2"), "file run.py": ("aaaa", "bbbb")}
 
 

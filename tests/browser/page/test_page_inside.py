@@ -93,7 +93,7 @@ def test_the_card_follows_the_file(root):
 def test_files_of_others_are_no_error(root, content):
     (root / "runs" / "t" / "diagnostics.csv").write_bytes(content)
     context = context_of(root)
-    card = inside_card(context, context.lineage("1"))
+    card = inside_card(context, context.run("1"))
     assert card is None or "inside-flame" not in str(card.to_plotly_json())
 
 
@@ -113,7 +113,7 @@ def test_runs_are_compared_over_updates_and_smoothed(tmp_path):
         lines = ["t_env,episode,seconds,key,value", "0,0,0,updates,0", f"40,40,40,updates,{100 * factor}"]
         (tmp_path / "runs" / f"t{run_id}" / "diagnostics.csv").write_text("\n".join(lines) + "\n")
     results = Results(tmp_path, cache=None)
-    (band,) = Comparison(results, results.lineages()).bands("test_return_mean", axis="updates", smoothing=3)
+    (band,) = Comparison(results, results.runs()).bands("test_return_mean", axis="updates", smoothing=3)
     assert (band.x[0], band.x[-1], band.axis, band.runs) == (0, 300, "updates", 2)
     # the mean of three values of 0, f 10, 0, f 10, 0 at the ends, where two are: 5 and 15
     assert band.center[0] == 10

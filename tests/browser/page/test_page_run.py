@@ -16,7 +16,7 @@ from browser.page.runs.bin import move_to_bin
 from browser.page.runs.rows import RowTracker
 from browser.page.runs.writing import written
 from browser.reading import Results, UnknownRunError
-from browser.reading.paths import OutsideResultsError
+from browser.reading.files import OutsideResultsError
 from browser_folders import START, alive, write_log, write_run
 
 
@@ -81,7 +81,7 @@ def test_notes_are_kept_beside_the_runs(root):
     assert written(context, "note-save", "2", " good,  to   cite, good ", "a note")[:2] == ("saved", "Archive")
     said = written(context, "note-archive", "1", "", "")
     assert said == ("archived", "Restore from the archive", no_update, no_update)
-    assert context_of(root).notes.of(context.lineage("2")) == Note(("good", "to cite"), "a note", True)
+    assert context_of(root).notes.of(context.run("2")) == Note(("good", "to cite"), "a note", True)
     assert json.loads((root / FILE).read_text())["runs"].keys() == {"t"}
     # a second window still offers to archive it: a click does what the button says
     assert written(context, "note-archive", "1", "", "", archive=True) == said
@@ -90,7 +90,7 @@ def test_notes_are_kept_beside_the_runs(root):
     assert not RowTracker(context).changes([], False).added and len(RowTracker(context).changes([], True).added) == 1
     assert sacreds_files(root) == before
     (root / FILE).write_text("{")
-    assert context.notes.of(context.lineage("2")).text == "a note"
+    assert context.notes.of(context.run("2")).text == "a note"
 
 
 def test_without_the_option_nothing_is_written(root):
@@ -104,7 +104,7 @@ def test_a_deleted_run_lies_in_the_bin_with_all_its_files(root):
     before = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
     context = context_of(root, write=True)
     assert written(context, "note-delete", "2", "", "")[2:] == ("/", "")
-    assert context.lineages() == []
+    assert context.runs() == []
     (place,) = (root / ".bin").iterdir()
     assert set(json.loads((place / "moved.json").read_text())) == {"sacred/1", "sacred/2", "runs/t"}
     after = {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
@@ -124,7 +124,7 @@ def test_a_running_run_is_not_deleted(tmp_path):
     write_run(tmp_path, 1, status="RUNNING", started=alive())
     context = context_of(tmp_path, write=True)
     with pytest.raises(NotWrittenError, match="still running"):
-        move_to_bin(tmp_path, context.lineage("1"))
+        move_to_bin(tmp_path, context.run("1"))
     assert (tmp_path / "sacred" / "1").is_dir()
 
 

@@ -12,15 +12,15 @@ from browser.page.parts.progress import progress_of
 from browser.page.run import view as view
 from browser.page.runs.columns import Column
 from browser.page.runs.rows import run_row
-from browser.reading import Curve, Lineage, Results
-from browser.reading.record import Run
+from browser.reading import Curve, Results, Run
+from browser.reading.session import Session
 from browser_folders import alive, write_log, write_run
 from utils.timehelper import about
 
 
 def running(t_max, status="RUNNING"):
     now = datetime.now(UTC)
-    return Lineage((Run("1", status=status, config={"t_max": t_max}, started=now, heartbeat=now),))
+    return Run((Session("1", status=status, config={"t_max": t_max}, started=now, heartbeat=now),))
 
 
 def curve(steps, seconds):
@@ -55,6 +55,6 @@ def test_a_live_run_shows_it_in_its_row_and_its_view(tmp_path):
     write_run(tmp_path, 1, config={"t_max": 1000}, status="RUNNING", started=alive(), info={"unique_token": "a"})
     write_log(tmp_path, "a", [(t, t, t / 10, "test_return_mean", 1.0) for t in range(0, 500, 50)])
     context = Context(Results(tmp_path, cache=None))
-    (run,) = context.lineages()
+    (run,) = context.runs()
     assert run_row(context, run, [Column("last", "test_return_mean")])["progress"] == "45 % · 55 s left"
     assert "45 % · 55 s left (t_max = 1,000)" in str(view.layout(context, {"run": "1"}).to_plotly_json())

@@ -69,7 +69,7 @@ def rows_of(section):
 
 
 def test_every_file_is_listed_with_size_and_time(context):
-    rows = rows_of(left_behind(context, context.lineage("3")))
+    rows = rows_of(left_behind(context, context.run("3")))
     kinds = {path: row["kind"] for path, row in rows.items()}
     assert kinds == {
         **{f"sacred/3/{name}": "artifact" for name in (*ARTIFACTS, "linked.txt", "pipe.txt")},
@@ -121,7 +121,7 @@ def test_a_download_has_a_largest_size(root):
     answer = get(root, "models/t/10/agent.th")
     assert answer.status_code == 404 and "1.0 TiB long" in answer.text
     context = Context(Results(root, cache=None))
-    assert "4.0 GiB" in rows_of(left_behind(context, context.lineage("3")))["models/t/10/agent.th"]["problem"]
+    assert "4.0 GiB" in rows_of(left_behind(context, context.run("3")))["models/t/10/agent.th"]["problem"]
 
 
 @pytest.mark.timeout(20)
@@ -188,7 +188,7 @@ def test_names_of_files_are_no_headers(root):
 
 
 def test_pictures_and_texts_are_seen_on_the_page(context):
-    shown = str(shown_artifacts(context, context.lineage("3")).to_plotly_json())
+    shown = str(shown_artifacts(context, context.run("3")).to_plotly_json())
     assert "/file?run=3&path=sacred/3/plot.png&show=1" in shown
     assert "a <b>note</b>" in shown and "window.hacked" in shown, "as text"
     assert (
@@ -197,6 +197,6 @@ def test_pictures_and_texts_are_seen_on_the_page(context):
         and "SECRET" not in shown
         and "pipe.txt" not in shown
     )
-    assert shown_artifacts(context, context.lineage("4")) is not None
+    assert shown_artifacts(context, context.run("4")) is not None
     (context.root / "sacred" / "4" / "theirs.txt").write_text("x" * 10**6)
-    assert len(str(shown_artifacts(context, context.lineage("4")).to_plotly_json())) < 30_000
+    assert len(str(shown_artifacts(context, context.run("4")).to_plotly_json())) < 30_000

@@ -89,7 +89,7 @@ def test_it_is_left_alone_and_reported(root, name, make):
     make(place(root, name))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     results = Results(root, cache=None)
-    runs = {run.id: run for run in results.runs()}
+    runs = {run.id: run for run in results.sessions()}
     # without info.json the run's token is unknown
     assert runs.keys() == {"1", "2", *(["runs/first"] if name == "info.json" else [])} and runs["2"].problems == ()
     run = runs["1"]
@@ -103,7 +103,7 @@ def test_it_is_left_alone_and_reported(root, name, make):
         assert f"{name} is not read: " in problem and KINDS[make] in problem
     assert "SECRET" not in repr(run) + results.log_text(run) and results.metric_keys(run) in (["loss"], [])
     assert 12345.0 not in [value for curve in results.curves(run).values() for value in curve.values.tolist()]
-    results.latest(run, ["loss"]), results.provenance(run), results.lineages()
+    results.latest(run, ["loss"]), results.provenance(run), results.runs()
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 100_000, "kilobytes"
 
 
@@ -118,7 +118,7 @@ def test_linked_folders_are_not_followed(root, tmp_path, linked):
     (root / linked).rename(target)
     (root / linked).symlink_to(target)
     results = Results(root, cache=None)
-    runs = results.runs()
+    runs = results.sessions()
     assert [run.id for run in runs if run.folder] == ([] if linked == "sacred" else ["2", "1"])
     for run in runs:
         found = [str(artifact.path) for artifact in results.artifacts(run)]
@@ -131,11 +131,11 @@ def test_linked_folders_are_not_followed(root, tmp_path, linked):
 def test_a_file_that_is_one_byte_too_long_is_not_read(root, monkeypatch):
     for name in ("run.json", "config.json", "metrics.csv"):
         monkeypatch.setitem(LARGEST, name, place(root, name).stat().st_size)
-    assert Results(root, cache=None).run("1").problems == ()
+    assert Results(root, cache=None).session("1").problems == ()
     for name in ("run.json", "config.json", "metrics.csv"):
         with open(place(root, name), "ab") as file:
             file.write(b"\n")
-    assert [problem.partition(" is")[0] for problem in Results(root, cache=None).run("1").problems] == [
+    assert [problem.partition(" is")[0] for problem in Results(root, cache=None).session("1").problems] == [
         *("run.json", "config.json", "runs/first/metrics.csv")
     ]
 
@@ -156,7 +156,7 @@ def test_a_file_that_is_one_byte_too_long_is_not_read(root, monkeypatch):
 )
 def test_odd_records_are_runs_of_bounded_size(root, text):
     (root / "sacred" / "1" / "run.json").write_text(text)
-    run = Results(root, cache=None).run("1")
+    run = Results(root, cache=None).session("1")
     run.status_at(), run.seconds()
     assert len(json.dumps(repr(run))) < 70_000 and repr(run).encode()
     assert "the end" in run.fail_trace or "the end" not in text
@@ -168,7 +168,7 @@ def test_a_config_of_any_size_keeps_the_keys_that_name_the_run(root):
     for folder, other in (("1", "a"), ("2", "b")):
         late = config | {"also": [other * 10_000]}
         (root / "sacred" / folder / "config.json").write_text(json.dumps(late, sort_keys=True))
-    runs = Results(root, cache=None).runs()
+    runs = Results(root, cache=None).sessions()
     for run in runs:
         assert (run.name, run.seed, run.map_name) == ("qmix", 5, "3m") and len(run.config) < MOST_CONFIG_KEYS + 10
         assert len(repr(run)) < 300_000 and max(map(len, run.config)) < 400

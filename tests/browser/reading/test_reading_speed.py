@@ -41,7 +41,7 @@ def test_a_thousand_runs_are_listed_in_time(tmp_path):
 
     def cold():
         cache.unlink(missing_ok=True)
-        assert len(Results(tmp_path, cache).runs()) == 1000
+        assert len(Results(tmp_path, cache).sessions()) == 1000
 
     def parse():
         for folder in (tmp_path / "sacred").iterdir():
@@ -51,10 +51,10 @@ def test_a_thousand_runs_are_listed_in_time(tmp_path):
     parsing = best_of(2, parse)
     assert best_of(2, cold) < 6 * parsing
     # with what the cache remembers, no file is parsed again
-    assert best_of(3, lambda: Results(tmp_path, cache).runs()) < parsing
+    assert best_of(3, lambda: Results(tmp_path, cache).sessions()) < parsing
     results = Results(tmp_path, cache)
-    results.runs()
-    assert best_of(3, results.runs) < parsing
+    results.sessions()
+    assert best_of(3, results.sessions) < parsing
 
 
 def test_a_hundred_curves_of_2000_points_are_read_in_time(tmp_path):
@@ -67,7 +67,7 @@ def test_a_hundred_curves_of_2000_points_are_read_in_time(tmp_path):
 
     def read():
         results = Results(tmp_path, cache=None)
-        curves = [results.curves(run, ["test_return_mean"])["test_return_mean"] for run in results.runs()]
+        curves = [results.curves(run, ["test_return_mean"])["test_return_mean"] for run in results.sessions()]
         assert [len(curve.steps) for curve in curves] == [2000] * 100
 
     def parse():

@@ -39,7 +39,7 @@ def test_sacreds_own_files_are_read(tmp_path, monkeypatch):
     # another test may have set up logging, which Sacred would then capture
     experiment.run(options={"--beat-interval": 2.5, "--loglevel": "ERROR"})
     results = open_results(tmp_path)
-    (run,) = results.runs()
+    (run,) = results.sessions()
     assert (run.id, run.name, run.map_name, run.seed, run.status, run.result) == (
         *("1", "vdn", "climbing", 7, "COMPLETED", 11.0),
     )
@@ -60,15 +60,15 @@ def test_a_file_cut_at_any_byte_is_read_as_far_as_it_goes_or_as_it_last_was(tmp_
     folder = write_usual(tmp_path)
     data = (folder / name).read_bytes()
     keeping = open_results(tmp_path)
-    (good,) = keeping.runs()
+    (good,) = keeping.sessions()
     curve = keeping.curves(good, ["test_return_mean"])["test_return_mean"]
     for cut in range(len(data)):
         (folder / name).write_bytes(data[:cut])
-        (kept,) = keeping.runs()
+        (kept,) = keeping.sessions()
         assert kept.problems and kept.__dict__ | {"problems": ()} == good.__dict__
         assert keeping.curves(kept, ["test_return_mean"])["test_return_mean"].steps.tolist() == curve.steps.tolist()
         fresh = open_results(tmp_path)
-        (run,) = fresh.runs()
+        (run,) = fresh.sessions()
         assert run.id == "1" and run.problems
         assert run.status in ("UNKNOWN", "COMPLETED") and run.config.items() <= good.config.items()
         assert run.token in (None, "token")
@@ -77,7 +77,7 @@ def test_a_file_cut_at_any_byte_is_read_as_far_as_it_goes_or_as_it_last_was(tmp_
                 n = len(read.steps)
                 assert read.steps.tolist() == [0, 100, 200][:n] and read.values.tolist() == [1, 2, 3][:n]
     (folder / name).write_bytes(data)
-    assert keeping.runs() == [good]
+    assert keeping.sessions() == [good]
 
 
 def test_metrics_cut_at_any_byte_keep_the_last_good_curve(tmp_path):
@@ -101,7 +101,7 @@ def test_running_without_a_heartbeat_for_three_beats_is_probably_dead(tmp_path):
     write_run(tmp_path, 2, status="RUNNING", stop_time=None, meta=options)
     write_run(tmp_path, 3, status="RUNNING", stop_time=None, heartbeat=None)
     write_run(tmp_path, 4, status="TIMEOUT")
-    runs = {run.id: run for run in open_results(tmp_path).runs()}
+    runs = {run.id: run for run in open_results(tmp_path).sessions()}
     beat = START + timedelta(seconds=60)
     assert runs["1"].status_at(beat + timedelta(seconds=30)) == "RUNNING"
     assert runs["1"].status_at(beat + timedelta(seconds=31)) == PROBABLY_DEAD == runs["1"].status_at()
@@ -126,7 +126,7 @@ def test_folders_of_other_programs_are_left_alone(tmp_path):
             (tmp_path / "sacred" / name / file).write_text(text)
     (tmp_path / "sacred" / "binary").mkdir()
     (tmp_path / "sacred" / "binary" / "run.json").write_bytes(b"\xff\xfe\x00{" * 9)
-    assert sorted(run.id for run in open_results(tmp_path).runs()) == ["1", "binary"]
+    assert sorted(run.id for run in open_results(tmp_path).sessions()) == ["1", "binary"]
 
 
 def test_epymarls_and_pymarls_own_folders_open_too(tmp_path):
@@ -135,13 +135,13 @@ def test_epymarls_and_pymarls_own_folders_open_too(tmp_path):
     write_run(tmp_path, "qmix/lbf/1", info={"loss": wrapped, "loss_T": [10, 20, 30]}, metrics={})
     for root in (tmp_path, tmp_path / "sacred", tmp_path / "sacred" / "qmix"):
         results = open_results(root)
-        (run,) = results.runs()
+        (run,) = results.sessions()
         assert run.id == str((tmp_path / "sacred/qmix/lbf/1").relative_to(results.root)).removeprefix("sacred/")
         curve = results.curves(run)["loss"]
         assert curve.steps.tolist() == [10, 20, 30]
         np.testing.assert_array_equal(curve.values, [0.5, np.nan, 2])
         assert run.token is None and curve.source == "info.json"
-    (run,) = open_results(tmp_path / "sacred" / "qmix" / "lbf" / "1").runs()
+    (run,) = open_results(tmp_path / "sacred" / "qmix" / "lbf" / "1").sessions()
     assert run.id == "1"
 
 
@@ -208,14 +208,14 @@ def test_a_token_or_link_of_a_run_leads_nowhere_else(tmp_path):
     (root / "sacred" / "1" / "cout.txt").unlink()
     (root / "sacred" / "1" / "cout.txt").symlink_to(tmp_path / "secret")
     results = open_results(root)
-    for run in results.runs():
+    for run in results.sessions():
         assert results.curves(run) == {} and "secret" not in results.log_text(run)
 
 
 def test_an_unknown_run_is_answered_with_the_nearest(tmp_path):
     write_run(tmp_path, "qmix/3m/1")
     with pytest.raises(UnknownRunError, match=r"no run 'qmix/3m/2' .* Did you mean 'qmix/3m/1'"):
-        open_results(tmp_path).run("qmix/3m/2")
+        open_results(tmp_path).session("qmix/3m/2")
     with pytest.raises(ConfigError, match="There is no results folder"):
         open_results(tmp_path / "resluts")
 
@@ -224,30 +224,30 @@ def test_unchanged_files_come_from_the_cache_and_it_can_be_rebuilt(tmp_path):
     folder, cache = write_usual(tmp_path / "results"), tmp_path / "cache.json"
     for file in folder.iterdir():
         os.utime(file, (1e9, 1e9))
-    good = Results(tmp_path / "results", cache).runs()
+    good = Results(tmp_path / "results", cache).sessions()
     entries = json.loads(cache.read_text())
     config = folder / "config.json"
     size = config.stat().st_size
     config.write_text("x" * size)
     os.utime(config, (1e9, 1e9))
-    assert Results(tmp_path / "results", cache).runs() == good, "same size and time: not read again"
+    assert Results(tmp_path / "results", cache).sessions() == good, "same size and time: not read again"
     os.utime(config, (1e9, 1e9 + 1))
-    (kept,) = Results(tmp_path / "results", cache).runs()
+    (kept,) = Results(tmp_path / "results", cache).sessions()
     assert kept.config == good[0].config and "last good" in kept.problems[0]
     for broken in ("", "{", "[]", '{"version": 1}', '{"version": 1, "entries": {"a": 3}}', '{"version": 0}'):
         cache.write_text(broken)
-        (run,) = Results(tmp_path / "results", cache).runs()
+        (run,) = Results(tmp_path / "results", cache).sessions()
         assert run.status == "COMPLETED" and run.config == {}
     assert json.loads(cache.read_text())["version"] == entries["version"]
     (tmp_path / "results" / "sacred" / "1").rename(tmp_path / "results" / "sacred" / "2")
-    assert [run.id for run in Results(tmp_path / "results", cache).runs()] == ["2"]
+    assert [run.id for run in Results(tmp_path / "results", cache).sessions()] == ["2"]
     assert all("sacred/2" in name for name in json.loads(cache.read_text())["entries"])
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
     write_usual(tmp_path / "results")
     (tmp_path / "file").write_text("")
-    assert len(Results(tmp_path / "results", tmp_path / "file" / "cache.json").runs()) == 1
+    assert len(Results(tmp_path / "results", tmp_path / "file" / "cache.json").sessions()) == 1
 
 
 def test_reading_while_a_run_writes(tmp_path):
@@ -256,7 +256,7 @@ def test_reading_while_a_run_writes(tmp_path):
     path = write_log(tmp_path, "token", [(0, 0, 0, "loss", 0)])
     record = json.loads((folder / "run.json").read_text())
     results, stop, written = open_results(tmp_path), threading.Event(), 0
-    results.runs()
+    results.sessions()
 
     def write():
         nonlocal written
@@ -275,7 +275,7 @@ def test_reading_while_a_run_writes(tmp_path):
     last_result, last_step = 0, 0
     try:
         for _ in range(300):
-            (run,) = results.runs()
+            (run,) = results.sessions()
             curve = results.curves(run, ["loss"])["loss"]
             assert run.token == "token" and run.status == "COMPLETED"
             assert run.result == 8.0 or run.result >= last_result

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from results_folders import open_results
 
-from browser.reading import Lineage, lineages
+from browser.reading import Run, runs_of
 from browser_folders import START, naive, write_log, write_run
 
 
@@ -15,8 +15,8 @@ def test_sessions_of_a_resumed_run_are_one_run(tmp_path):
             info["resumed_from"] = {"sacred_id": resumed[0], "t_env": resumed[1]}
         write_run(tmp_path, run_id, info=info, started=START + timedelta(hours=hours))
     results = open_results(tmp_path)
-    first, second = results.lineages()
-    assert [run.id for run in first.sessions] == ["1", "3", "10"] and first.newest.id == "10"
+    first, second = results.runs()
+    assert [run.id for run in first.sessions] == ["1", "3", "10"] and first.id == "10"
     assert first.newest.resumed_from.sacred_id == "3" and first.newest.resumed_from.t_env == 190
     assert first.started == START and first.seconds() == 3 * 65
     assert [run.id for run in second.sessions] == ["2"]
@@ -29,7 +29,7 @@ def test_links_count_for_more_than_clocks_and_circles_do_no_harm(tmp_path):
         if parent:
             info["resumed_from"] = {"sacred_id": parent, "t_env": 0}
         write_run(tmp_path, run_id, info=info, started=START - timedelta(hours=int(run_id)))
-    found = {lineage.token: [run.id for run in lineage.sessions] for lineage in open_results(tmp_path).lineages()}
+    found = {run.token: [one.id for one in run.sessions] for run in open_results(tmp_path).runs()}
     assert found["token"] == ["1", "2", "3"]
     assert sorted(found["circle"]) == ["4", "5"]
 
@@ -41,8 +41,8 @@ def test_sessions_recorded_apart_are_joined(tmp_path):
     write_run(tmp_path, 1, info=first)
     write_run(tmp_path, 2, info=second, started=START + timedelta(hours=1))
     results = open_results(tmp_path)
-    (lineage,) = results.lineages()
-    curve = results.curves(lineage)["loss"]
+    (run,) = results.runs()
+    curve = results.curves(run)["loss"]
     assert curve.steps.tolist() == [0, 100, 150, 250] and curve.values.tolist() == [1, 2, 4, 5]
     assert results.curves("2")["loss"].steps.tolist() == [150, 250]
 
@@ -57,7 +57,7 @@ def test_a_session_that_repeats_the_past_does_not_change_its_times(tmp_path):
     past_and_more = metrics((0, 3602), (100, 3602), (150, 3608))
     write_run(tmp_path, 2, info=resumed, metrics=past_and_more, started=START + timedelta(hours=1))
     results = open_results(tmp_path)
-    curve = results.curves(results.lineages()[0])["loss"]
+    curve = results.curves(results.runs()[0])["loss"]
     assert curve.steps.tolist() == [0, 100, 150] and curve.values.tolist() == [0, 10, 15]
     assert curve.seconds.tolist() == [1, 11, 11 + 8]
 
@@ -68,7 +68,7 @@ def test_a_run_without_sacred_is_shown_with_the_parts_of_its_token(tmp_path):
     (tmp_path / "runs" / token / "checkpoints" / "10").mkdir(parents=True)
     (tmp_path / "runs" / token / "checkpoints" / "10" / "manifest.json").write_text('{"t_env": 10, "files": {')
     results = open_results(tmp_path)
-    (run,) = results.runs()
+    (run,) = results.sessions()
     assert (run.id, run.name, run.seed, run.map_name, run.status) == (f"runs/{token}", "qmix", 12, "3m", "UNKNOWN")
     assert run.problems and results.curves(run.id)["loss"].steps.tolist() == [10]
     (checkpoint,) = results.artifacts(run)
@@ -76,7 +76,7 @@ def test_a_run_without_sacred_is_shown_with_the_parts_of_its_token(tmp_path):
     assert results.manifest(checkpoint) == {"t_env": 10, "files": {}}
 
 
-def test_lineages_of_runs_without_tokens_stay_apart(tmp_path):
+def test_runs_without_tokens_stay_apart(tmp_path):
     write_run(tmp_path, 1)
     write_run(tmp_path, 2)
-    assert [type(found) for found in lineages(open_results(tmp_path).runs())] == [Lineage, Lineage]
+    assert [type(found) for found in runs_of(open_results(tmp_path).sessions())] == [Run, Run]

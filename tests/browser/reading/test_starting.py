@@ -22,7 +22,7 @@ def starting(root, run_id=1, seconds=5, **changes):
 def test_a_starting_run_is_shown_once_with_its_curves(tmp_path):
     token = starting(tmp_path)
     write_log(tmp_path, token, [(0, 0, 1.0, "return_mean", 2.0)])
-    (run,) = Results(tmp_path, cache=None).runs()
+    (run,) = Results(tmp_path, cache=None).sessions()
     assert (run.id, run.token, run.status_at()) == ("1", token, "RUNNING")
     assert Results(tmp_path, cache=None).curves("1")["return_mean"].source == "metrics.csv"
 
@@ -32,7 +32,7 @@ def test_two_that_start_together_keep_apart(tmp_path):
     other = starting(tmp_path, 3, seed=8)
     for token in (*tokens, other):
         write_log(tmp_path, token, [(0, 0, 1.0, "return_mean", 2.0)])
-    runs = Results(tmp_path, cache=None).runs()
+    runs = Results(tmp_path, cache=None).sessions()
     assert len(runs) == 3 and {run.token for run in runs} == {*tokens, other}
     assert {run.token for run in runs if run.id == "3"} == {other}
 
@@ -40,7 +40,7 @@ def test_two_that_start_together_keep_apart(tmp_path):
 @pytest.mark.parametrize("seconds", [-3600, 3600])
 def test_an_earlier_or_later_run_is_another(tmp_path, seconds):
     write_log(tmp_path, starting(tmp_path, seconds=seconds), [(0, 0, 1.0, "return_mean", 2.0)])
-    assert len(Results(tmp_path, cache=None).runs()) == 2
+    assert len(Results(tmp_path, cache=None).sessions()) == 2
 
 
 def test_an_ended_run_takes_no_token(tmp_path):
@@ -48,11 +48,11 @@ def test_an_ended_run_takes_no_token(tmp_path):
     run_json = tmp_path / "sacred" / "1" / "run.json"
     run_json.write_text(run_json.read_text().replace("RUNNING", "FAILED"))
     write_log(tmp_path, token, [(0, 0, 1.0, "return_mean", 2.0)])
-    assert len(Results(tmp_path, cache=None).runs()) == 2
+    assert len(Results(tmp_path, cache=None).sessions()) == 2
 
 
 @pytest.mark.parametrize("token", ["a_seed1_b_9999-99-99_99-99-99-1", "a_seed1_b_0001-01-01_00-00-00-000001"])
 def test_a_time_that_there_is_not_is_no_fault(tmp_path, token):
     starting(tmp_path)
     write_log(tmp_path, token, [(0, 0, 1.0, "return_mean", 2.0)])
-    assert {run.id for run in Results(tmp_path, cache=None).runs()} == {"1", f"runs/{token}"}
+    assert {run.id for run in Results(tmp_path, cache=None).sessions()} == {"1", f"runs/{token}"}

@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from browser.reading import Curve, Lineage, Run, differences, varying_keys
+from browser.reading import Curve, Run, Session, differences, varying_keys
 from browser.stats import best_value, final_value, group_runs, reached, repeated_seeds, to_marl_eval
 from utils.errors import ConfigError
 
 
 def run(run_id, **config):
-    return Run(str(run_id), config={"name": "qmix", "seed": run_id, **config})
+    return Session(str(run_id), config={"name": "qmix", "seed": run_id, **config})
 
 
 def curve(steps, values, seconds=None):
@@ -30,14 +30,18 @@ def test_runs_are_grouped_by_any_keys_but_the_seed():
         group_runs(runs, ["nam"])
 
 
-def test_lineages_are_grouped_by_their_newest_session():
-    lineage = Lineage((run(1, lr=1), run(2, lr=2)))
-    (group,) = group_runs([lineage], ["lr"])
-    assert group.label == "2" and group.runs == (lineage,)
+def test_runs_are_grouped_by_their_newest_session():
+    resumed = Run((run(1, lr=1), run(2, lr=2)))
+    (group,) = group_runs([resumed], ["lr"])
+    assert group.label == "2" and group.runs == (resumed,)
 
 
 def test_without_a_name_the_experiments_counts():
-    runs = [Run("1", experiment="net", config={"lr": 1}), Run("2", experiment="net", config={"name": "own"}), Run("3")]
+    runs = [
+        Session("1", experiment="net", config={"lr": 1}),
+        Session("2", experiment="net", config={"name": "own"}),
+        Session("3"),
+    ]
     assert [(group.label, len(group.runs)) for group in group_runs(runs, ["name"])] == [
         ("net", 1),
         ("own", 1),
@@ -49,10 +53,10 @@ def test_repeated_seeds_are_found_with_the_newest_first():
     times = (datetime(2026, 1, day, tzinfo=UTC) for day in (3, 1, 2, 4, 5, 6))
     seeds = (1, 2, 1, 1, None, None)
     runs = [
-        Lineage((Run(str(i), started=time, config={"seed": s}),))
+        Run((Session(str(i), started=time, config={"seed": s}),))
         for i, (time, s) in enumerate(zip(times, seeds, strict=True))
     ]
-    found = {seed: [run.newest.id for run in alike] for seed, alike in repeated_seeds(runs).items()}
+    found = {seed: [run.id for run in alike] for seed, alike in repeated_seeds(runs).items()}
     assert found == {1: ["3", "0", "2"]}
 
 

@@ -11,7 +11,7 @@ from browser.figures import metric_title
 from browser.page.parts import address
 from browser.page.parts.context import Context
 from browser.page.parts.limits import MOST_ASKED, MOST_MESSAGES
-from browser.reading import Lineage
+from browser.reading import Run
 from browser.reading.configs import config_keys, key_suggestion
 from browser.reading.curves import AXES
 from browser.stats.bands import BANDS, DEFAULT_BAND
@@ -72,7 +72,7 @@ class Compared:
     """A valid wish, its runs, and the invalid parts of the request (a sentence each)."""
 
     wish: Wish
-    runs: list[Lineage]
+    runs: list[Run]
     comparison: Comparison
     metrics: list[str]
     keys: list[str]
@@ -100,7 +100,7 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
         wrong.append(f"No run has the statistic '{metric[:100]}'.{suggestion(metric[:100], metrics, limit=5)}")
         metric = usual
     wish = Wish(
-        tuple(run.newest.id for run in runs) if asked else (),
+        tuple(run.id for run in runs) if asked else (),
         metric,
         group,
         address.choice(query, "axis", AXES, "steps", wrong),
@@ -115,9 +115,9 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
     return Compared(wish, runs, comparison, sorted({*metrics, *([metric] if metric else [])}), keys, wrong)
 
 
-def stands_for(runs: list[Lineage]) -> str:
+def stands_for(runs: list[Run]) -> str:
     """Changes when a run ends, logs or appears; the start of the digest of the shown data."""
-    states = [[run.newest.id, run.newest.status_at(), len(run.sessions)] for run in runs]
+    states = [[run.id, run.status_at(), len(run.sessions)] for run in runs]
     return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]
 
 
@@ -126,7 +126,7 @@ def settled(context: Context, query: Mapping[str, str], digest: Any) -> bool:
     asked = address.names(query, "runs")
     runs, _ = context.chosen(asked)
     runs = [run for run in runs if asked or not context.notes.of(run).archived]
-    running = any(run.newest.status_at() == "RUNNING" for run in runs)
+    running = any(run.status_at() == "RUNNING" for run in runs)
     return isinstance(digest, str) and not running and digest.startswith(stands_for(runs))
 
 
@@ -137,9 +137,9 @@ def query_of(runs: object, **controls: object) -> dict[str, str]:
     return {key: str(value) for key, value in texts.items() if value not in (None, "")}
 
 
-def narrowed(wish: Wish, runs: list[Lineage]) -> Wish:
+def narrowed(wish: Wish, runs: list[Run]) -> Wish:
     """The same wish for these runs only."""
-    return replace(wish, runs=tuple(run.newest.id for run in runs))
+    return replace(wish, runs=tuple(run.id for run in runs))
 
 
 def metric_options(metrics: list[str]) -> dict[str, str]:

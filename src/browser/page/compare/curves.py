@@ -18,7 +18,7 @@ from browser.figures import learning_curves, metric_title, run_curves
 from browser.figures.wording import color, dash
 from browser.page.compare.comparing import SINGLE, Compared, changed_address, hidden_name, stands_for
 from browser.page.parts.components import card, graph, png_button, run_title, warnings
-from browser.reading import Curve, Lineage
+from browser.reading import Curve, Run
 from browser.stats import Band
 
 # figures on one page, and lines in one of them, beyond which a browser would stall
@@ -125,7 +125,7 @@ def legend(compared: Compared, path: str) -> html.Ul:
 _BORDERS = {"solid": "solid", "dash": "dashed", "dot": "dotted"}
 
 
-def _single_curves(compared: Compared, map_name: str) -> list[tuple[Lineage, Curve]]:
+def _single_curves(compared: Compared, map_name: str) -> list[tuple[Run, Curve]]:
     comparison = compared.comparison
     runs = [run for run in comparison.runs if comparison.map_of(run) == map_name]
     return [(run, curve) for run in runs if (curve := comparison.curve(run, compared.wish.metric)) is not None]
@@ -152,7 +152,7 @@ def curve_rows(compared: Compared) -> list[dict[str, Any]]:
 def _single_rows(compared: Compared, map_name: str) -> Iterator[dict[str, Any]]:
     wish = compared.wish
     for run, curve in _single_curves(compared, map_name):
-        about = {"map": map_name, "run": run.newest.id, "algorithm": run.newest.name, "seed": run.newest.seed}
+        about = {"map": map_name, "run": run.id, "algorithm": run.name, "seed": run.seed}
         x = curve.over(wish.axis)
         for position, value in zip(x, curve.values, strict=True) if x is not None else ():
             known = float(value) if math.isfinite(value) else None

@@ -22,7 +22,7 @@ from browser.page.parts.components import card, checklist, dropdown, field, noti
 from browser.page.parts.context import Context
 from browser.page.parts.differences import MOST_COMPARED, config_rows, difference_columns, source_rows
 from browser.page.parts.frame import follow_address
-from browser.reading import Lineage
+from browser.reading import Run
 from browser.stats.bands import BANDS
 
 PATH = "/compare"
@@ -182,7 +182,7 @@ def _differences(context: Context, compared: Compared) -> list[html.Section]:
     ]
 
 
-def _difference_table(title: str, grid_id: str, what: str, rows: list[dict], runs: list[Lineage]) -> html.Section:
+def _difference_table(title: str, grid_id: str, what: str, rows: list[dict], runs: list[Run]) -> html.Section:
     if not rows:
         alike = "There is only one run." if len(runs) == 1 else f"All {len(runs)} runs agree."
         return card(title, html.P(alike, className="note"))

@@ -10,7 +10,7 @@ from dash_ag_grid import AgGrid
 from browser.cautions import Caution
 from browser.figures import CONFIG
 from browser.page.parts.limits import LONGEST_FACT, cell, fitting, left_out, short
-from browser.reading import Lineage
+from browser.reading import Run
 
 GRID_OPTIONS = {
     "suppressFieldDotNotation": True,
@@ -137,7 +137,7 @@ def status_class(status: str) -> str:
     return known.get(status, "bad")
 
 
-def run_title(run: Lineage) -> str:
+def run_title(run: Run) -> str:
     """A run in a few words: its id, algorithm, map and seed."""
     newest = run.newest
     seed = "" if newest.seed is None else short(f"seed {newest.seed}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from browser.page.parts.notes import Notes
-from browser.reading import Lineage, Results, UnknownRunError
+from browser.reading import Results, Run, UnknownRunError
 from utils.nearest import did_you_mean
 
 # seconds for which a scan of the folder counts as new; several windows poll at once
@@ -28,7 +28,7 @@ class Context:
     results: Results
     write: bool = False
     notes: Notes = field(init=False)
-    _runs: list[Lineage] = field(default_factory=list)
+    _runs: list[Run] = field(default_factory=list)
     _scanned: float = -SCAN_SECONDS
     _kept: dict[str, Any] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -48,11 +48,11 @@ class Context:
                 self._kept[name] = make()
             return self._kept[name]
 
-    def lineages(self) -> list[Lineage]:
+    def runs(self) -> list[Run]:
         """All runs, the newest first, as they were at most SCAN_SECONDS ago."""
         with self._lock:
             if time.monotonic() - self._scanned >= SCAN_SECONDS:
-                self._runs = self.results.lineages()
+                self._runs = self.results.runs()
                 self._scanned = time.monotonic()
             return self._runs
 
@@ -61,13 +61,13 @@ class Context:
         with self._lock:
             self._scanned = -SCAN_SECONDS
 
-    def lineage(self, run_id: str) -> Lineage:
+    def run(self, run_id: str) -> Run:
         """The run that has a session with this id.
 
         Raises:
             UnknownRunError: no such run; the message names the nearest id.
         """
-        runs = self.lineages()
+        runs = self.runs()
         for run in runs:
             if any(session.id == run_id for session in run.sessions):
                 return run
@@ -75,11 +75,11 @@ class Context:
         known = [session.id for run in runs for session in run.sessions]
         raise UnknownRunError(f"There is no run '{shown}' in this folder.{did_you_mean(shown, known)}")
 
-    def chosen(self, run_ids: list[str]) -> tuple[list[Lineage], list[str]]:
+    def chosen(self, run_ids: list[str]) -> tuple[list[Run], list[str]]:
         """The runs with these ids (none: all runs), each once, and the ids that no run has."""
-        runs = self.lineages()
+        runs = self.runs()
         if not run_ids:
             return runs, []
         by_id = {session.id: run for run in runs for session in run.sessions}
-        found = {by_id[run_id].newest.id: by_id[run_id] for run_id in run_ids if run_id in by_id}
+        found = {by_id[run_id].id: by_id[run_id] for run_id in run_ids if run_id in by_id}
         return list(found.values()), [run_id for run_id in run_ids if run_id not in by_id]

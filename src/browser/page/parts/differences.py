@@ -6,7 +6,7 @@ from typing import Any
 from browser.page.parts.components import run_title
 from browser.page.parts.context import Context
 from browser.page.parts.limits import short
-from browser.reading import Lineage, differences
+from browser.reading import Run, differences
 from browser.reading.configs import MISSING
 
 # runs that have a column in a table of differences
@@ -15,22 +15,21 @@ MOST_COMPARED = 200
 Rows = list[dict[str, Any]]
 
 
-def difference_columns(runs: Sequence[Lineage], what: str) -> list[dict]:
+def difference_columns(runs: Sequence[Run], what: str) -> list[dict]:
     """A column for the names, and one per run."""
     shared = {"filter": False, "sortable": False, "cellClassRules": {"differs": "params.value !== params.data.first"}}
     columns = [{"field": "name", "headerName": what, "pinned": "left", "width": 300}]
     return columns + [
-        {"field": f"run:{run.newest.id}", "headerName": run_title(run), "width": 190, **shared}
-        for run in runs[:MOST_COMPARED]
+        {"field": f"run:{run.id}", "headerName": run_title(run), "width": 190, **shared} for run in runs[:MOST_COMPARED]
     ]
 
 
-def config_rows(runs: Sequence[Lineage]) -> Rows:
+def config_rows(runs: Sequence[Run]) -> Rows:
     """The config keys in which runs differ."""
     return [_row(key, runs, values) for key, values in differences([run.newest for run in runs]).items()]
 
 
-def source_rows(context: Context, runs: Sequence[Lineage]) -> Rows:
+def source_rows(context: Context, runs: Sequence[Run]) -> Rows:
     """The differences between the runs' programs, packages and machines."""
     by_run = [_made_of(context, run) for run in runs]
     names = dict.fromkeys(name for facts in by_run for name in facts)
@@ -38,7 +37,7 @@ def source_rows(context: Context, runs: Sequence[Lineage]) -> Rows:
     return [_row(name, runs, values) for name, values in table.items() if len(set(map(str, values))) > 1]
 
 
-def _made_of(context: Context, run: Lineage) -> Mapping[str, str]:
+def _made_of(context: Context, run: Run) -> Mapping[str, str]:
     newest, provenance = run.newest, context.results.provenance(run)
     changed = {True: "yes", False: "no", None: ""}[newest.source.dirty]
     facts = {
@@ -62,7 +61,7 @@ def _digest(stored: str) -> str:
     return stored.rpartition("_")[2].partition(".")[0][:10]
 
 
-def _row(name: str, runs: Sequence[Lineage], values: Sequence[Any]) -> dict[str, Any]:
+def _row(name: str, runs: Sequence[Run], values: Sequence[Any]) -> dict[str, Any]:
     texts = [short(str(value)) for value in values[:MOST_COMPARED]]
-    by_run = {f"run:{run.newest.id}": text for run, text in zip(runs, texts, strict=False)}
+    by_run = {f"run:{run.id}": text for run, text in zip(runs, texts, strict=False)}
     return {"name": name, "first": texts[0] if texts else "", **by_run}

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from browser.reading import Lineage
+from browser.reading import Run
 from utils.errors import MusterError
 from utils.files.regular_files import read_regular
 
@@ -54,13 +54,13 @@ class Notes:
         self._notes: dict[str, Note] = {}
         self._lock = threading.RLock()
 
-    def of(self, run: Lineage) -> Note:
+    def of(self, run: Run) -> Note:
         """The notes on a run."""
         with self._lock:
             self._read()
             return self._notes.get(_key(run), NONE)
 
-    def write(self, run: Lineage, note: Note) -> None:
+    def write(self, run: Run, note: Note) -> None:
         """Replace what is written about a run.
 
         Raises:
@@ -105,5 +105,5 @@ def _note(value: dict) -> Note:
     return Note(tuple(map(str, value.get("tags", ()))), str(value.get("text", "")), value.get("archived") is True)
 
 
-def _key(run: Lineage) -> str:
-    return run.token or run.newest.id
+def _key(run: Run) -> str:
+    return run.token or run.id

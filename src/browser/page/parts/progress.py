@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from browser.reading import Curve, Lineage
+from browser.reading import Curve, Run
 from utils.timehelper import about
 
 # the share of a curve, at its end, whose speed counts: runs get slower as their buffers fill and their episodes grow
@@ -26,15 +26,15 @@ class Progress(NamedTuple):
         return f"{100 * self.share:.0f} %{left}"
 
 
-def progress_of(run: Lineage, t_env: int | None, curves: Iterable[Curve]) -> Progress | None:
+def progress_of(run: Run, t_env: int | None, curves: Iterable[Curve]) -> Progress | None:
     """The progress of a run that is running; None for any other, and where t_max or the step is not known.
 
     Args:
         t_env: its last environment step.
         curves: some of its curves; the newest one determines the speed.
     """
-    t_max = run.newest.config.get("t_max")
-    if run.newest.status_at() != "RUNNING" or t_env is None or isinstance(t_max, bool):
+    t_max = run.config.get("t_max")
+    if run.status_at() != "RUNNING" or t_env is None or isinstance(t_max, bool):
         return None
     if not isinstance(t_max, int | float) or not 0 < t_max < float("inf"):
         return None

@@ -12,10 +12,8 @@ from flask import Flask, Response, request
 from browser.page.parts.context import Context
 from browser.page.parts.refusing import refusal
 from browser.reading import UnknownRunError
-from browser.reading.files import ResultsFiles
+from browser.reading.files import ResultsFiles, entries_of, is_file_name, subfolders
 from browser.reading.json_files import parse
-from browser.reading.paths import is_file_name
-from browser.reading.scan import entries_of, subfolders
 from records.layout import REPLAYS
 from utils.nearest import did_you_mean
 
@@ -53,7 +51,7 @@ def replays_of(context: Context, run: str) -> list[ReplayFile]:
         UnknownRunError: there is no such run.
     """
     token, tokens = token_of(context, run), subfolders(context.root, REPLAYS)
-    recorded = {session.token for lineage in context.lineages() for session in lineage.sessions}
+    recorded = {session.token for one in context.runs() for session in one.sessions}
     # what a run with a record has played is its own, also if it loaded another run's models to evaluate them
     trained = token if token in recorded else origin_of(context, token)
     later = [one for one in tokens if one not in recorded and one != trained and origin_of(context, one) == trained]
@@ -72,10 +70,10 @@ def token_of(context: Context, run: str) -> str:
         UnknownRunError: there is no such run.
     """
     try:
-        return context.lineage(run).newest.token or ""
+        return context.run(run).token or ""
     except UnknownRunError:
         tokens = subfolders(context.root, REPLAYS)
-        recorded = {session.token for lineage in context.lineages() for session in lineage.sessions}
+        recorded = {session.token for one in context.runs() for session in one.sessions}
         if run in recorded or run in tokens:
             return run
         shown = run[:200]

@@ -10,7 +10,7 @@ from browser.figures.inside import monitored_curve, time_flame
 from browser.page.parts.components import card, graph, png_button, table
 from browser.page.parts.context import Context
 from browser.page.parts.limits import left_out
-from browser.reading import Lineage
+from browser.reading import Run
 from records.diagnosis import Summary, diagnosed
 from records.diagnostics import MACHINE, MONITOR
 from records.metric_rows import Rows
@@ -20,7 +20,7 @@ FIGURE_HEIGHT = 220
 _COLUMNS = {"mean": "mean", "std": "std", "min": "least", "max": "greatest", "last": "last"}
 
 
-def inside_card(context: Context, run: Lineage) -> html.Section | None:
+def inside_card(context: Context, run: Run) -> html.Section | None:
     """None if the run has no log of diagnostics."""
     rows = context.results.diagnostics(run)
     if not rows:
@@ -59,14 +59,14 @@ def register_inside(app: Dash, context: Context) -> None:
 
 def grown(context: Context, run_id: str, digest: Any) -> tuple[Any, Any]:
     """The card and its digest, if the log has grown since; else no updates."""
-    run = context.lineage(run_id)
+    run = context.run(run_id)
     new = inside_digest(context, run)
     return (no_update, no_update) if new == digest else (inside_card(context, run), new)
 
 
-def inside_digest(context: Context, run: Lineage) -> str:
+def inside_digest(context: Context, run: Run) -> str:
     """Changes when the run writes diagnostics."""
-    return hashlib.sha256(repr(context.results.diagnostics_stamp(run)).encode()).hexdigest()
+    return hashlib.sha256(repr(context.results.stamp(run)).encode()).hexdigest()
 
 
 def _head(title: str, figure_id: str, file_name: str) -> html.Div:

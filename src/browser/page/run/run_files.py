@@ -13,8 +13,8 @@ from browser.page.parts.context import Context
 from browser.page.parts.limits import LONGEST_FACT, short
 from browser.page.parts.refusing import refusal
 from browser.page.replays.replay_files import chunks
-from browser.reading import Lineage
-from browser.reading.run_files import RunFile
+from browser.reading import Run
+from browser.reading.artifacts import RunFile
 from utils.errors import ConfigError
 from utils.sizes import readable_size
 
@@ -51,7 +51,7 @@ def register_files(server: Flask, context: Context) -> None:
     def file() -> Response:
         path, shown = request.args.get("path", ""), request.args.get("show") == "1"
         try:
-            found = {str(one.path) for one in context.results.files_of(context.lineage(request.args.get("run", "")))}
+            found = {str(one.path) for one in context.results.files_of(context.run(request.args.get("run", "")))}
         except ConfigError:
             found = set()
         if path not in found:
@@ -99,12 +99,12 @@ def _harmless(answer: Response) -> Response:
     return answer
 
 
-def file_link(run: Lineage, file: RunFile, **query: str) -> str:
+def file_link(run: Run, file: RunFile, **query: str) -> str:
     """The address of a file of a run."""
-    return address.link(ADDRESS, {"run": run.newest.id, "path": str(file.path), **query})
+    return address.link(ADDRESS, {"run": run.id, "path": str(file.path), **query})
 
 
-def left_behind(context: Context, run: Lineage) -> html.Section:
+def left_behind(context: Context, run: Run) -> html.Section:
     """All files in a table, each with a link that downloads it."""
     files = context.results.files_of(run)
     if not files:
@@ -135,7 +135,7 @@ def left_behind(context: Context, run: Lineage) -> html.Section:
     return card("Files", table("run-files", columns, rows), tools=table_buttons("run-files", "run-files"))
 
 
-def shown_artifacts(context: Context, run: Lineage) -> html.Section | None:
+def shown_artifacts(context: Context, run: Run) -> html.Section | None:
     """The pictures and texts among Sacred's artifacts, or None."""
     given = [one for one in context.results.files_of(run) if one.kind == "artifact" and not one.problem]
     pictures = [one for one in given if one.size <= LARGEST_PICTURE and _is_picture(context, one)]
@@ -161,12 +161,12 @@ def _is_picture(context: Context, file: RunFile) -> bool:
         return False
 
 
-def _shown_picture(run: Lineage, file: RunFile) -> html.Figure:
+def _shown_picture(run: Run, file: RunFile) -> html.Figure:
     image = html.Img(src=file_link(run, file, show="1"), alt=file.path.name)
     return html.Figure([html.A(image, href=file_link(run, file)), html.Figcaption(short(file.path.name))])
 
 
-def _shown_text(context: Context, run: Lineage, file: RunFile) -> html.Details:
+def _shown_text(context: Context, run: Run, file: RunFile) -> html.Details:
     try:
         with context.results.files.open(file.path) as opened:
             text = opened.read(SHOWN_TEXT).decode("utf-8", "replace")
@@ -177,7 +177,7 @@ def _shown_text(context: Context, run: Lineage, file: RunFile) -> html.Details:
     return html.Details([html.Summary(about), html.Pre(text)], open=file.size <= LONGEST_FACT)
 
 
-def _episodes(context: Context, run: Lineage) -> dict[int | None, int]:
+def _episodes(context: Context, run: Run) -> dict[int | None, int]:
     """Training episodes by the steps of the newest checkpoints, as their manifests say."""
     checkpoints = [one for one in context.results.artifacts(run) if one.kind == "checkpoint"][-MOST_MANIFESTS:]
     found = {one.t_env: context.results.manifest(one).get("episode") for one in checkpoints}

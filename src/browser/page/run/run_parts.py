@@ -12,8 +12,8 @@ from browser.page.parts.progress import progress_of
 from browser.page.replays.replay_files import replays_of
 from browser.page.replays.replay_table import replay_table
 from browser.page.runs.rows import problems_of
-from browser.reading import Lineage
-from browser.reading.record import Run
+from browser.reading import Run
+from browser.reading.session import Session
 
 MOST_TIMINGS = 30
 _FILTERED = {"floatingFilter": True, "suppressFloatingFilterButton": True}
@@ -21,7 +21,7 @@ _FILTERED = {"floatingFilter": True, "suppressFloatingFilterButton": True}
 _TIMING = ("time", "seconds", "per_second", "fps", "_ms")
 
 
-def overview(run: Lineage) -> html.Section:
+def overview(run: Run) -> html.Section:
     """The experiment and its results."""
     newest = run.newest
     return card(
@@ -42,7 +42,7 @@ def overview(run: Lineage) -> html.Section:
     )
 
 
-def machine(run: Run) -> html.Section:
+def machine(run: Session) -> html.Section:
     """Where it ran, and with which program."""
     dirty = {True: " (with uncommitted changes)", False: "", None: ""}[run.source.dirty]
     return card(
@@ -62,7 +62,7 @@ def machine(run: Run) -> html.Section:
     )
 
 
-def timing(context: Context, run: Lineage) -> html.Section:
+def timing(context: Context, run: Run) -> html.Section:
     """How long it took, and how that splits as far as it was recorded."""
     newest, total = run.newest, run.seconds()
     keys = context.results.metric_keys(run)
@@ -90,13 +90,13 @@ def timing(context: Context, run: Lineage) -> html.Section:
     )
 
 
-def _training_seconds(context: Context, run: Lineage, keys: list[str]) -> float | None:
+def _training_seconds(context: Context, run: Run, keys: list[str]) -> float | None:
     usual = [key for key in ("return_mean", "test_return_mean") if key in keys] or keys[:1]
     curves = context.results.curves(run, usual).values()
     return max((float(c.seconds[-1]) for c in curves if c.seconds is not None and len(c.seconds)), default=None)
 
 
-def sessions(run: Lineage) -> html.Section | None:
+def sessions(run: Run) -> html.Section | None:
     """The sessions of a run that was resumed, oldest first."""
     if len(run.sessions) == 1 and run.newest.resumed_from is None:
         return None
@@ -113,14 +113,14 @@ def sessions(run: Lineage) -> html.Section | None:
     return card("Sessions", note, html.Table([head, *rows], className="plain"))
 
 
-def replays(context: Context, run: Lineage) -> html.Section:
+def replays(context: Context, run: Run) -> html.Section:
     """Its recorded episodes, with links."""
-    found = replays_of(context, run.newest.id)
+    found = replays_of(context, run.id)
     none = html.P("None. save_replay=True records the last test.", className="note")
-    return card("Replays", replay_table(context, found, run.newest.id) if found else none)
+    return card("Replays", replay_table(context, found, run.id) if found else none)
 
 
-def panel(run: Run) -> html.Section | None:
+def panel(run: Session) -> html.Section | None:
     """The control panel of a run that a parameter file made."""
     name = run.config.get("parameter_file")
     chosen = {key.removeprefix("cpanel."): value for key, value in run.config.items() if key.startswith("cpanel.")}
@@ -130,7 +130,7 @@ def panel(run: Run) -> html.Section | None:
     return card("Control panel", facts({"parameter file": str(name), **shown}))
 
 
-def config(run: Run) -> html.Section:
+def config(run: Session) -> html.Section:
     """All keys of its config."""
     rows = [{"key": key, "value": str(value)} for key, value in sorted(run.config.items())]
     columns = [

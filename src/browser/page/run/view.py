@@ -16,7 +16,7 @@ from browser.page.run import run_parts
 from browser.page.run.inside import inside_card, inside_digest, register_inside
 from browser.page.run.run_files import left_behind, register_files, shown_artifacts
 from browser.page.runs.writing import register_writing, writing_card
-from browser.reading import Lineage
+from browser.reading import Run
 from utils.nearest import suggestion
 
 PATH = "/run"
@@ -34,15 +34,15 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
         UnknownRunError: no such run.
     """
     wrong: list[str] = []
-    run = context.lineage(query.get("run", ""))
+    run = context.run(query.get("run", ""))
     known = context.results.metric_keys(run)
     metrics = _asked_metrics(known, address.names(query, "metrics"), wrong)
     axis = address.choice(query, "axis", AXES, "steps", wrong)
     trace = next((session.fail_trace for session in reversed(run.sessions) if session.fail_trace), "")
-    alike = address.link("/compare", {"runs": [one.newest.id for one in _repetitions(context, run)]})
+    alike = address.link("/compare", {"runs": [one.id for one in _repetitions(context, run)]})
     title = [
         html.H1(run_title(run)),
-        html.Span(status_badge(run.newest.status_at()), id="run-status"),
+        html.Span(status_badge(run.status_at()), id="run-status"),
         html.Span(className="gap"),
         dcc.Link("Compare with its other seeds", href=alike),
     ]
@@ -88,7 +88,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             ),
             run_parts.panel(run.newest),
             run_parts.config(run.newest),
-            dcc.Store(id="run-id", data=run.newest.id),
+            dcc.Store(id="run-id", data=run.id),
             dcc.Store(id="run-address", data=_address(context, run, metrics, axis)),
             dcc.Store(id="run-inside-digest", data=inside_digest(context, run)),
             dcc.Store(id="run-digest", data=[figures_digest, _digest(console), _files_digest(context, run)]),
@@ -139,7 +139,7 @@ def register(app: Dash, context: Context) -> None:
 
 def changed(context: Context, run_id: str, metrics: Any, axis: Any) -> tuple[list, str]:
     """After a control was changed: the figures, and the address."""
-    run = context.lineage(run_id)
+    run = context.run(run_id)
     chosen, axis = _controls(context, run, metrics, axis)
     figures, _ = drawn(context, run, chosen, axis)
     return figures, _address(context, run, chosen, axis)
@@ -147,7 +147,7 @@ def changed(context: Context, run_id: str, metrics: Any, axis: Any) -> tuple[lis
 
 def news(context: Context, run_id: str, digests: Any, metrics: Any, axis: Any) -> tuple:
     """The changed parts since the digests were made, and the new digests; `no_update` for the rest."""
-    run = context.lineage(run_id)
+    run = context.run(run_id)
     old = digests if isinstance(digests, list) and len(digests) == 3 else ["", "", ""]
     chosen, axis = _controls(context, run, metrics, axis)
     figures, figures_digest = drawn(context, run, chosen, axis)
@@ -157,7 +157,7 @@ def news(context: Context, run_id: str, digests: Any, metrics: Any, axis: Any) -
         return (no_update,) * 6
     files = _files_and_replays(context, run)
     return (
-        status_badge(run.newest.status_at()),
+        status_badge(run.status_at()),
         run_parts.timing(context, run),
         figures if new[0] != old[0] else no_update,
         console if new[1] != old[1] else no_update,
@@ -166,14 +166,14 @@ def news(context: Context, run_id: str, digests: Any, metrics: Any, axis: Any) -
     )
 
 
-def drawn(context: Context, run: Lineage, metrics: list[str], axis: str) -> tuple[list, str]:
+def drawn(context: Context, run: Run, metrics: list[str], axis: str) -> tuple[list, str]:
     """A small figure per statistic, and a digest of them."""
     curves = context.results.curves(run, metrics)
     figures, digest = [], hashlib.sha256()
     for index, key in enumerate(metrics):
         if key not in curves:
             continue
-        figure = run_curves({run.newest.id: curves[key]}, key, axis)
+        figure = run_curves({run.id: curves[key]}, key, axis)
         if not figure.data:
             continue
         figure.update_layout(height=FIGURE_HEIGHT, showlegend=False, margin={"t": 10, "b": 40})
@@ -185,7 +185,7 @@ def drawn(context: Context, run: Lineage, metrics: list[str], axis: str) -> tupl
     return figures or [html.P("Nothing was logged on this axis.", className="note")], digest.hexdigest()
 
 
-def _controls(context: Context, run: Lineage, metrics: Any, axis: Any) -> tuple[list[str], str]:
+def _controls(context: Context, run: Run, metrics: Any, axis: Any) -> tuple[list[str], str]:
     names = [name for name in metrics if isinstance(name, str)] if isinstance(metrics, list) else []
     known = context.results.metric_keys(run)
     return _asked_metrics(known, names, []), axis if isinstance(axis, str) and axis in AXES else "steps"
@@ -200,29 +200,29 @@ def _asked_metrics(known: list[str], names: list[str], wrong: list[str]) -> list
     return asked or [key for key in usual if key in known][:3] or known[:2]
 
 
-def _address(context: Context, run: Lineage, metrics: list[str], axis: str) -> str:
+def _address(context: Context, run: Run, metrics: list[str], axis: str) -> str:
     usual = metrics == _asked_metrics(context.results.metric_keys(run), [], [])
-    query = {"run": run.newest.id, "metrics": [] if usual else metrics, "axis": "" if axis == "steps" else axis}
+    query = {"run": run.id, "metrics": [] if usual else metrics, "axis": "" if axis == "steps" else axis}
     return address.link(PATH, query)
 
 
-def _repetitions(context: Context, run: Lineage) -> list[Lineage]:
+def _repetitions(context: Context, run: Run) -> list[Run]:
     """The runs of the same algorithm on the same map."""
     newest = run.newest
     what = (newest.name, newest.environment, newest.map_name)
-    runs = context.lineages()
-    return [one for one in runs if (one.newest.name, one.newest.environment, one.newest.map_name) == what]
+    runs = context.runs()
+    return [one for one in runs if (one.name, one.environment, one.map_name) == what]
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _files_and_replays(context: Context, run: Lineage) -> list:
+def _files_and_replays(context: Context, run: Run) -> list:
     return [shown_artifacts(context, run), left_behind(context, run), run_parts.replays(context, run)]
 
 
-def _files_digest(context: Context, run: Lineage) -> str:
+def _files_digest(context: Context, run: Run) -> str:
     # records grow all the time
     files = [str(file.path) for file in context.results.files_of(run) if file.kind != "record"]
-    return _digest("\n".join([run.newest.status_at(), *(session.id for session in run.sessions), *files]))
+    return _digest("\n".join([run.status_at(), *(session.id for session in run.sessions), *files]))

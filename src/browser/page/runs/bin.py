@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from browser.page.parts.notes import NotWrittenError
-from browser.reading import Lineage
-from browser.reading.paths import inside, is_file_name
+from browser.reading import Run
+from browser.reading.files import inside, is_file_name
 from records.layout import NAMED_BY_TOKEN
 
 BIN = ".bin"
 
 
-def move_to_bin(root: Path, run: Lineage) -> Path:
+def move_to_bin(root: Path, run: Run) -> Path:
     """Move all that a run left, of all its sessions, to a new folder in the bin, and return that.
 
     Its file moved.json lists the former places. Nothing is deleted.

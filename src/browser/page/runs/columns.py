@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from browser.page.parts.limits import cell
-from browser.reading import Curve, Lineage
+from browser.reading import Curve, Run
 from browser.reading.configs import MISSING
 from browser.stats import best_value, final_value
 from browser.usual import USUAL_METRICS, usual_metrics
@@ -79,7 +79,7 @@ class Usual(NamedTuple):
         return [Column(kind, key) for key in self.metrics for kind in ("last", "best")]
 
 
-def usual_columns(runs: Sequence[Lineage], counts: Mapping[str, int]) -> Usual:
+def usual_columns(runs: Sequence[Run], counts: Mapping[str, int]) -> Usual:
     """The columns for these runs.
 
     Args:
@@ -91,9 +91,9 @@ def usual_columns(runs: Sequence[Lineage], counts: Mapping[str, int]) -> Usual:
         metrics.insert(0, first)
     return Usual(
         tuple(metrics or USUAL[:1]),
-        maps=any(run.newest.map_name for run in runs) or not runs,
+        maps=any(run.map_name for run in runs) or not runs,
         results=any(run.newest.result is not None for run in runs if run.token is None),
-        running=any(run.newest.status_at() == "RUNNING" for run in runs),
+        running=any(run.status_at() == "RUNNING" for run in runs),
     )
 
 

@@ -13,7 +13,7 @@ from browser.page.parts.limits import MOST_RUNS, cell
 from browser.page.parts.notes import Note
 from browser.page.parts.progress import progress_of
 from browser.page.runs.columns import CONFIG, ROLL_UPS, Column, config_text
-from browser.reading import Lineage
+from browser.reading import Run
 from browser.reading.configs import MISSING
 
 Row = dict[str, Any]
@@ -24,7 +24,7 @@ BUDGET = 0.8
 CHOICES = 16
 
 
-def run_row(context: Context, run: Lineage, columns: list[Column], curves: bool = True) -> Row:
+def run_row(context: Context, run: Run, columns: list[Column], curves: bool = True) -> Row:
     """A run as a row: texts and finite numbers, None where nothing is known.
 
     Args:
@@ -51,12 +51,12 @@ def run_row(context: Context, run: Lineage, columns: list[Column], curves: bool 
     return {key: _json_value(value) for key, value in row.items()}
 
 
-def problems_of(run: Lineage) -> str | None:
+def problems_of(run: Run) -> str | None:
     """The problems of reading its sessions, or None."""
     return " ".join(dict.fromkeys(problem for session in run.sessions for problem in session.problems)) or None
 
 
-def _from_curves(context: Context, run: Lineage, columns: list[Column]) -> Row:
+def _from_curves(context: Context, run: Run, columns: list[Column]) -> Row:
     asked = [column for column in columns if column.kind != CONFIG]
     keys = list(dict.fromkeys(column.key for column in asked))
     found = context.results.curves(run, keys)
@@ -91,7 +91,7 @@ class _Table:
     """
 
     epoch: str
-    rows: dict[str, tuple[Row, int, tuple[Lineage, Note] | None]] = field(default_factory=dict)
+    rows: dict[str, tuple[Row, int, tuple[Run, Note] | None]] = field(default_factory=dict)
     gone: dict[str, tuple[int, int]] = field(default_factory=dict)
     revision: int = 0
 
@@ -152,14 +152,14 @@ class RowTracker:
 
     def _bring_up_to_date(self, table: _Table, columns: list[Column], archived: bool) -> None:
         context, revision = self._context, table.revision + 1
-        runs = [run for run in context.lineages() if archived or not context.notes.of(run).archived][:MOST_RUNS]
+        runs = [run for run in context.runs() if archived or not context.notes.of(run).archived][:MOST_RUNS]
         until = time.monotonic() + self._budget
         changed = False
         for run in runs:
-            key = run.newest.id
+            key = run.id
             before = table.rows.get(key)
             note = context.notes.of(run)
-            settled = (run, note) if run.newest.status_at() != "RUNNING" else None
+            settled = (run, note) if run.status_at() != "RUNNING" else None
             if before is not None and settled is not None and before[2] == settled:
                 continue
             late = time.monotonic() > until
@@ -173,7 +173,7 @@ class RowTracker:
                 changed = True
             elif not late:
                 table.rows[key] = before[0], before[1], settled
-        for key in table.rows.keys() - {run.newest.id for run in runs}:
+        for key in table.rows.keys() - {run.id for run in runs}:
             table.gone[key] = revision, table.rows.pop(key)[0][_BORN]
             changed = True
         if changed:

@@ -27,7 +27,7 @@ MOST_COLUMNS = 30
 def layout(context: Context, query: dict[str, str]) -> html.Div:
     """The table as an address wants it: its columns, filters, order, ticks and search."""
     wrong: list[str] = []
-    runs = context.lineages()
+    runs = context.runs()
     known, usual = known_columns(context)
     columns = asked_columns(known, address.names(query, "columns"), wrong)
     archived = query.get("archived") == "1"
@@ -208,7 +208,7 @@ def tracker(context: Context) -> RowTracker:
 
 def known_columns(context: Context) -> tuple[list[str], Usual]:
     """The names of all columns that can be asked for, and the usual columns."""
-    runs = context.lineages()
+    runs = context.runs()
     config = config_keys(run.newest for run in runs)
     counts = metric_counts(context.results, runs)
     names = [f"{CONFIG}:{key}" for key in config] + [f"{kind}:{key}" for key in counts for kind in ROLL_UPS]
@@ -230,7 +230,7 @@ def asked_columns(known: list[str], names: list[str], wrong: list[str]) -> list[
 
 def _offered(context: Context, known: list[str], columns: list[Column]) -> dict[str, str]:
     """The choices of the list: first the keys in which runs differ, then statistics, then all other keys."""
-    varying = [f"{CONFIG}:{key}" for key in varying_keys(run.newest for run in context.lineages())]
+    varying = [f"{CONFIG}:{key}" for key in varying_keys(run.newest for run in context.runs())]
     rolled = [name for name in known if not name.startswith(f"{CONFIG}:")]
     ordered = dict.fromkeys([*(column.name for column in columns), *varying, *rolled, *known])
     return {name: parse_column(name).title for name in ordered}

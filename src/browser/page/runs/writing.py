@@ -10,13 +10,13 @@ from browser.page.parts.components import card, field
 from browser.page.parts.context import Context
 from browser.page.parts.notes import LONGEST_NOTE, NONE, NotWrittenError, tags_of
 from browser.page.runs.bin import move_to_bin
-from browser.reading import Lineage
+from browser.reading import Run
 
 # what the button offers
 ARCHIVE, RESTORE = "Archive", "Restore from the archive"
 
 
-def writing_card(context: Context, run: Lineage) -> html.Section | None:
+def writing_card(context: Context, run: Run) -> html.Section | None:
     """A run's tags and note: editable with --write, read-only without it, omitted if empty."""
     note = context.notes.of(run)
     if not context.write:
@@ -90,7 +90,7 @@ def written(
     """
     if not context.write:
         raise NotWrittenError("This page is read-only; start browse.py with --write to change things.")
-    run = context.lineage(run_id)
+    run = context.run(run_id)
     note = context.notes.of(run)
     if action == "note-delete":
         move_to_bin(context.root, run)

@@ -123,7 +123,7 @@ def about_folder(results: Path) -> str:
         for name in (SACRED, RUNS)
         if (results / name).is_symlink()
     ]
-    if not Results(results).runs():
+    if not Results(results).sessions():
         said.append(
             f"There are no runs in '{results}' yet (sacred/<id>/ or runs/<token>/). "
             "The page will show them when they appear. "

@@ -12,7 +12,7 @@ from browser.page.parts.components import card, facts, table
 from browser.page.parts.context import Context
 from browser.page.parts.frame import message
 from browser.page.parts.limits import MOST_RUNS
-from browser.reading.paths import inside
+from browser.reading.files import inside
 from records.layout import SEARCH, SUITES
 from suites.state.scores import trial_rows, trials_summary
 from suites.state.state import FAILED, Attempt, SuiteFolder, suite_names
@@ -119,7 +119,7 @@ def shown(context: Context, name: str) -> list[Any]:
     found = suite_table(runs, newest)
     total, left = found.total, found.seconds_left()
     tokens = {attempt.token for attempt in newest.values()}
-    ids = [run.newest.id for run in context.lineages() if run.token in tokens][:MOST_RUNS]
+    ids = [run.id for run in context.runs() if run.token in tokens][:MOST_RUNS]
     links = [
         dcc.Link(title, href=address.link(path, {"runs": ids, "group": "label"}))
         for path, title in (("/matrix", "matrix"), ("/compare", "curves"))
