@@ -1,16 +1,16 @@
 """The command line of report.py."""
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from browser.comparison import ONLY, SCORES
+from browser.options import OptionParser, option_parser
 from browser.reading.curves import AXES
 from browser.stats.bands import BANDS, DEFAULT_BAND
 from records.run_score import LAST
 from utils.errors import ConfigError
-from utils.nearest import did_you_mean, suggestion
+from utils.nearest import suggestion
 
 _EPILOG = """examples:
   python src/report.py
@@ -43,26 +43,13 @@ class Options:
     cache: bool = True
 
 
-class _Parser(argparse.ArgumentParser):
-    """Errors as ConfigError, with the nearest option."""
-
-    def error(self, message: str) -> None:
-        raise ConfigError(f"{message[0].upper()}{message[1:]}. See --help.")
-
-
 def parse_arguments(argv: Sequence[str]) -> Options:
     """Parse the command line without the program's name; `--help` prints and exits.
 
     Raises:
         ConfigError: an unknown option or choice, or a value that cannot be one.
     """
-    parser = _parser()
-    parsed, rest = parser.parse_known_args(argv)
-    if rest:
-        known = [option for action in parser._actions for option in action.option_strings]
-        option = rest[0].partition("=")[0]
-        raise ConfigError(f"Unknown argument '{rest[0]}'.{did_you_mean(option, known)} See --help.")
-    options = vars(parsed)
+    options = _parser().parse(argv)
     for name, choices in (("axis", AXES), ("band", BANDS), ("score", SCORES)):
         if options[name] not in choices:
             raise ConfigError(f"--{name} has no choice '{options[name]}'.{suggestion(options[name], choices)}")
@@ -79,14 +66,9 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     return Options(**options)
 
 
-def _parser() -> _Parser:
-    parser = _Parser(
-        prog="report.py",
-        description="Compare the runs of a results folder in one HTML file that opens offline.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+def _parser() -> OptionParser:
+    description = "Compare the runs of a results folder in one HTML file that opens offline."
+    parser = option_parser("report.py", description, _EPILOG)
     add = parser.add_argument
     add("results", nargs="?", type=Path, default=Path("results"), help="results folder (default: results)")
     add("--group-by", default="name", metavar="KEYS", help="config keys, separated by commas (default: name)")

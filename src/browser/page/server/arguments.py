@@ -1,13 +1,12 @@
 """The command line of browse.py."""
 
-import argparse
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from browser.options import option_parser
 from utils.errors import ConfigError
-from utils.nearest import did_you_mean
 
 _EPILOG = """examples:
   python src/browse.py
@@ -21,19 +20,12 @@ _EPILOG = """examples:
 class Options:
     """The parsed options; see `--help`."""
 
-    results: Path = Path("results")
-    host: str = "127.0.0.1"
-    port: int = 8050
-    token: str | None = None
-    write: bool = False
-    open: bool = True
-
-
-class _Parser(argparse.ArgumentParser):
-    """Errors as ConfigError."""
-
-    def error(self, message: str) -> None:
-        raise ConfigError(f"{message[0].upper()}{message[1:]}. See --help.")
+    results: Path
+    host: str
+    port: int
+    token: str | None
+    write: bool
+    open: bool
 
 
 def is_loopback(host: str) -> bool:
@@ -52,27 +44,11 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     Raises:
         ConfigError: an unknown option, or a value that cannot be one.
     """
-    parser = _parser()
-    parsed, rest = parser.parse_known_args(argv)
-    if rest:
-        known = [option for action in parser._actions for option in action.option_strings]
-        raise ConfigError(f"Unknown argument '{rest[0]}'.{did_you_mean(rest[0].partition('=')[0], known)} See --help.")
-    options = Options(**vars(parsed))
-    if not 0 <= options.port <= 65535:
-        raise ConfigError(f"--port is a number from 0 (any free one) to 65535, found {options.port}.")
-    if options.token is not None and len(options.token) < 16:
-        raise ConfigError("--token needs at least 16 characters; without this option browse.py generates one.")
-    return options
-
-
-def _parser() -> _Parser:
-    parser = _Parser(
-        prog="browse.py",
-        description="Open a results folder in the web browser: runs, comparisons, replays. Reads only, and serves "
+    parser = option_parser(
+        "browse.py",
+        "Open a results folder in the web browser: runs, comparisons, replays. Reads only, and serves "
         "this machine only, unless --host says otherwise.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        _EPILOG,
     )
     add = parser.add_argument
     add("results", nargs="?", type=Path, default=Path("results"), help="results folder (default: results)")
@@ -81,4 +57,9 @@ def _parser() -> _Parser:
     add("--token", help="secret that other machines need (default: generated if --host needs it)")
     add("--write", action="store_true", help="allow tags, notes, archiving, and deleting to a bin")
     add("--no-open", dest="open", action="store_false", help="do not open the web browser")
-    return parser
+    options = Options(**parser.parse(argv))
+    if not 0 <= options.port <= 65535:
+        raise ConfigError(f"--port is a number from 0 (any free one) to 65535, found {options.port}.")
+    if options.token is not None and len(options.token) < 16:
+        raise ConfigError("--token needs at least 16 characters; without this option browse.py generates one.")
+    return options
