@@ -94,10 +94,6 @@ void dots_offer_state(dots_simulator *simulator, void *game, int32_t size);
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#endif
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -145,7 +141,6 @@ static const uint8_t DOTS_STATE[16] = {0x29, 0xec, 0xa7, 0xcf, 0xcc, 0x54, 0x0c,
 #define DOTS__SHORTEST_NAP 10000
 #define DOTS__SHORT_NAPS 2000000
 #define DOTS__LONGEST_NAP 1000000
-#define DOTS__SLICE 100000
 /* places in the file .awake: see src/dots_simulator/wake.py */
 #define DOTS__TRAINERS 0
 #define DOTS__SIMULATORS 64
@@ -328,22 +323,6 @@ static int dots__has_ended(const dots_simulator *s) {
     return s->gone || (s->parent && getppid() != s->parent) || (s->was_locked && !dots__is_locked(s));
 }
 
-/* Ask Linux for short slices of time: see src/dots_simulator/slices.py. */
-static void dots__take_short_slices(void) {
-#if defined(SYS_sched_setattr) && defined(SYS_sched_getattr) && defined(_GNU_SOURCE)
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime, deadline, period;
-    } attributes = {0};
-    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) || attributes.policy) return;
-    attributes.runtime = DOTS__SLICE;
-    syscall(SYS_sched_setattr, 0, &attributes, 0);
-#endif
-}
-
 static void dots__watch(dots_simulator *s, int is_parent) {
     char path[DOTS__PATH];
     snprintf(path, sizeof path, "%s.lock", s->first);
@@ -352,10 +331,6 @@ static void dots__watch(dots_simulator *s, int is_parent) {
     s->parent = is_parent ? getppid() : 0;
     s->write_end = -1;
     s->spin = DOTS__FIRST_SPIN;
-#ifdef PR_SET_TIMERSLACK
-    prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL); /* naps are 50 microseconds longer otherwise */
-#endif
-    dots__take_short_slices();
     snprintf(path, sizeof path, "%s.to_simulator", s->first);
     s->read_end = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (s->read_end < 0) return;

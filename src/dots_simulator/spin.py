@@ -1,9 +1,7 @@
 """Looking for the turn: again and again before sleeping, while that pays, and from time to time."""
 
-import contextlib
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 # how long it looks; and how long the first time after sleeps, as the other side then has to be woken
 SECONDS, FIRST_SECONDS = 60e-6, 250e-6
@@ -50,27 +48,11 @@ class Spin:
         return False
 
 
-class Naps:
-    """Seconds between two looks of one wait."""
-
-    def __init__(self) -> None:
-        _wake_in_time()
-        self._pause, self._passed = SHORTEST, 0.0
-
-    def next(self) -> float:
-        """Short ones, then longer and longer ones."""
-        self._passed += self._pause
-        if self._passed > SHORT_FOR:
-            self._pause = min(1.5 * self._pause, LONGEST)
-        return self._pause
-
-
-_exact = threading.local()
-
-
-def _wake_in_time() -> None:
-    """Linux lets a thread sleep 50 microseconds longer than it wants to, unless it says otherwise."""
-    if not hasattr(_exact, "asked"):
-        _exact.asked = True
-        with contextlib.suppress(OSError), open(f"/proc/{threading.get_native_id()}/timerslack_ns", "w") as slack:
-            slack.write("1000")
+def naps() -> Iterator[float]:
+    """Seconds between two looks of one wait: short ones, then longer and longer ones."""
+    pause, passed = SHORTEST, 0.0
+    while True:
+        passed += pause
+        if passed > SHORT_FOR:
+            pause = min(1.5 * pause, LONGEST)
+        yield pause

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from dots_simulator.layout import LOCK
 from dots_simulator.sealed import SEALED
-from dots_simulator.slices import take_short_slices
-from dots_simulator.spin import Naps, Spin
+from dots_simulator.spin import Spin, naps
 from dots_simulator.wake import Wake, remove
 
 # seconds between two looks whether the trainer lives
@@ -44,7 +43,6 @@ class TrainerWatch:
         with contextlib.suppress(OSError):
             self._lock = os.open(f"{path}{LOCK}", os.O_RDONLY | os.O_CLOEXEC)
         self._was_locked = self._locked()
-        take_short_slices()
 
     def signal(self) -> None:
         """Wake the trainer, to whom the turn was given."""
@@ -73,9 +71,10 @@ class TrainerWatch:
                 if our_turn():
                     return
                 self._require_trainer(our_turn)
-        naps, passed = Naps(), 0.0
-        while not our_turn():
-            pause = naps.next()
+        passed = 0.0
+        for pause in naps():
+            if our_turn():
+                return
             time.sleep(pause)
             passed += pause
             if passed > CHECK_SECONDS:

@@ -1,5 +1,6 @@
 """Looking before sleeping: only while it pays, and never at the price of a wake-up that gets lost."""
 
+import itertools
 import mmap
 import multiprocessing
 import os
@@ -50,8 +51,7 @@ def test_it_looks_always_while_that_pays_and_first_for_as_long_as_waking_the_oth
 
 
 def test_naps_are_short_at_first_and_never_long():
-    naps = spin.Naps()
-    pauses = [naps.next() for _ in range(300)]
+    pauses = list(itertools.islice(spin.naps(), 300))
     short = [pause for pause in pauses if pause == spin.SHORTEST]
     assert sum(short) == pytest.approx(spin.SHORT_FOR, rel=0.02)
     assert pauses == sorted(pauses) and pauses[-1] == spin.LONGEST

@@ -6,7 +6,6 @@ from pathlib import Path
 from dots_simulator import wake
 from dots_simulator.groups import read_groups
 from dots_simulator.layout import MAX_SIDE_BYTES, LayoutError
-from dots_simulator.slices import take_short_slices, take_slices
 from envs.dots.block import Piece, TurnReader
 from envs.dots.faults import NoAnswerError, SimulatorFault
 from envs.dots.group import Group
@@ -51,8 +50,6 @@ class Session:
         # how many bytes the side channel's messages have, as the simulator says: of one number
         self._side_length: memoryview | None = None
         self._reader: TurnReader | None = None
-        # of this thread's slices, before the simulator came
-        self._nanoseconds: int | None = None
         wake.remove(place.path)
         self._waiter = Waiter(None, seconds, wake.Wake.of_trainer(place.path) if wakes else None)
         self._make()
@@ -137,8 +134,6 @@ class Session:
             self.process.end(CLOSE_SECONDS if self.attached and not self._failed else 0)
         if self._waiter.wake is not None:
             self._waiter.wake.close()
-        if self._nanoseconds is not None:
-            take_slices(self._nanoseconds)
         self.place.free()
         if self.guard is not None:
             self.guard.dismiss()
@@ -164,7 +159,6 @@ class Session:
         """The simulator has passed its first turn."""
         if not self.attached:
             self.attached = True
-            self._nanoseconds = take_short_slices()
             if self._waiter.wake is not None:
                 self._waiter.joined = self._waiter.wake.join(self.path)
 

@@ -4,7 +4,7 @@ import select
 import time
 from collections.abc import Callable
 
-from dots_simulator.spin import Naps, Spin
+from dots_simulator.spin import Spin, naps
 from dots_simulator.wake import Wake
 from envs.dots.faults import NoAnswerError, SimulatorFault
 from envs.dots.process import SimulatorProcess
@@ -65,13 +65,12 @@ class Waiter:
     def _wait_long(self, is_ours: Callable[[], bool], doing: str, seconds: float) -> None:
         """See `until`."""
         begun = checked = time.monotonic()
-        naps = Naps()
-        while True:
+        for pause in naps():
             if self.joined:
                 self.wake.wait(CHECK_SECONDS)
                 suspicious = self.wake.gone
             else:
-                suspicious = self._nap(naps.next())
+                suspicious = self._nap(pause)
             if is_ours():
                 return
             now = time.monotonic()
