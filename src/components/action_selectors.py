@@ -34,14 +34,14 @@ GREEDY_TESTS = {
 REGISTRY = Registry("action selector")
 REGISTRY.declare(
     "epsilon_greedy",
-    "components.selectors.epsilon_greedy:EpsilonGreedyActionSelector",
+    "components.selectors:EpsilonGreedyActionSelector",
     "the best action, or with probability epsilon a random one",
     takes="q",
     options=EPSILON,
 )
 REGISTRY.declare(
     "epsilon_boltzmann",
-    "components.selectors.epsilon_boltzmann:EpsilonBoltzmannSelector",
+    "components.selectors:EpsilonBoltzmannSelector",
     "with probability epsilon a random action, else at times the best one by values with noise (Linesight)",
     takes="q",
     options={
@@ -59,14 +59,14 @@ REGISTRY.declare(
 )
 REGISTRY.declare(
     "multinomial",
-    "components.selectors.sampling:MultinomialActionSelector",
+    "components.selectors:MultinomialActionSelector",
     "a sample of a policy that has an epsilon floor",
     takes="pi_logits",
     options=EPSILON | GREEDY_TESTS,
 )
 REGISTRY.declare(
     "soft_policies",
-    "components.selectors.sampling:SoftPoliciesSelector",
+    "components.selectors:SoftPoliciesSelector",
     "a sample of a policy as it is (EPyMARL)",
     takes="pi_logits",
     options=GREEDY_TESTS,

@@ -8,13 +8,16 @@ import numpy as np
 import torch as th
 
 from components.batch_items import check_safe_view, indexed_shape, is_index, num_items, select
-from components.course import course_keys
 from components.finite_values import first_non_finite
 from components.one_copy import moved
 from components.trajectories import MASKS, masks, trajectory_keys
 from utils.tensors.devices import to_device
+from utils.tensors.schemes import placing_fields
 
 NO_ARRAY = (None, None)
+# the fields by which programs branch, which are read in main memory: where steps are, episodes begin and end, and
+# agents are there
+COURSE = ("filled", "terminated", "truncated", "starts", "begins", "present", "agents/terminated", "agents/truncated")
 
 
 class EpisodeBatch:
@@ -345,3 +348,8 @@ class EpisodeBatch:
 
 def _on_gpu(item: Any) -> bool:
     return isinstance(item, th.Tensor) and item.device.type != "cpu"
+
+
+def course_keys(scheme: Mapping[str, dict]) -> tuple[str, ...]:
+    """Those that a batch of this scheme has, with the fields by which networks of entities lay out their tokens."""
+    return (*(key for key in COURSE if key in scheme), *placing_fields(scheme))

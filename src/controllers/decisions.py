@@ -1,7 +1,8 @@
 """The decision of a controller at one step: the actions and their extras."""
 
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -11,12 +12,12 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.one_copy import received
-from controllers.hidden_states import memory_fields
-from controllers.stream_memory import own_memories
-from envs.contract.stream_fields import BEGINS
+from controllers.hidden_states import memory_fields, reset_where
+from envs.contract.stream_fields import BEGINS, PRESENT
 from utils.errors import ConfigError
 from utils.rl_utils import categorical_entropy
 from utils.tensors.schemes import AGENTS, MEMORY
+from utils.tensors.tensor_trees import is_tree
 
 Extra = th.Tensor | Callable[[], th.Tensor]
 
@@ -163,3 +164,26 @@ class Decider:
             f"action_selector={type(selector).__name__} does not offer; it offers "
             f"{', '.join(decision.extras) or 'actions only'}. See docs/own_learner.md, 'Additional fields'."
         )
+
+
+@contextlib.contextmanager
+def own_memories(mac: Any, batch: EpisodeBatch, t: int) -> Iterator[None]:
+    """While `mac` decides at step `t`: who begins there starts without memory, and who does not ask keeps its own.
+
+    Args:
+        mac: a controller; nothing happens to one without memory.
+        batch: B episodes of n agents with the fields `begins` and `present`.
+        t: the step.
+    """
+    hidden = getattr(mac, "hidden_states", None)
+    if not is_tree(hidden):
+        yield
+        return
+    begins = batch[BEGINS][:, t].bool().squeeze(2)
+    if begins.any():
+        mac.init_hidden(batch.batch_size)
+        hidden = reset_where(begins, hidden, mac.hidden_states)
+    mac.hidden_states = hidden
+    yield
+    silent = ~batch[PRESENT][:, t].bool().squeeze(2)
+    mac.hidden_states = reset_where(silent, mac.hidden_states, hidden)

@@ -1,7 +1,7 @@
 """The controllers of several teams, for a runner one controller."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -14,7 +14,6 @@ from components.team_views import TeamView
 from controllers.decisions import Decider, Decision
 from controllers.hidden_states import reset_where
 from controllers.inputs import known_before
-from controllers.team_memory import memory_of_all, memory_of_some
 from utils.tensors.devices import to_device
 from utils.tensors.tensor_trees import Tree, map_tree
 
@@ -175,3 +174,26 @@ def _extra_of(decision: Decision, key: str, view: TeamView, group: str) -> th.Te
 
 def _renewed_where(rows: th.Tensor, now: th.Tensor, first: th.Tensor) -> th.Tensor:
     return reset_where(to_device(rows, now.device), now, first)
+
+
+def memory_of_all(memories: Sequence[Tree], views: Sequence[TeamView], team: TeamView, episodes: int) -> Tree:
+    """The team's memory, from those of its controllers and the views of these."""
+    if len(memories) == 1:
+        return memories[0]
+    groups = [group for view in views for group in view.groups]
+    order = [groups.index(group) for group in team.groups]
+
+    def joined(*leaves: th.Tensor) -> th.Tensor:
+        by_group = [x.reshape(episodes, view.episodes, -1) for x, view in zip(leaves, views, strict=True)]
+        rows = len(leaves[0]) // views[0].episodes * team.episodes
+        return th.cat(by_group, dim=1)[:, order].reshape(rows, *leaves[0].shape[1:])
+
+    return map_tree(joined, *memories)
+
+
+def memory_of_some(memory: Tree, view: TeamView, team: TeamView, episodes: int) -> Tree:
+    """The memory of the groups of `view`, from that of the team."""
+    if view is team:
+        return memory
+    chosen = [team.groups.index(group) for group in view.groups]
+    return map_tree(lambda x: x.unflatten(0, (episodes, team.episodes, -1))[:, chosen].flatten(0, 2), memory)

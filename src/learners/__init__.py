@@ -1,9 +1,19 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners.actor_critic_options import ACTOR_CRITIC, COMA, PPO
-from learners.iqn_options import IQN
-from learners.off_policy_options import DETERMINISTIC, SOFT
-from learners.options import DOUBLE_Q, EPOCHS, LR_FINISH, MIXER, OPTIONS, STANDARDISE, TARGETS, TD_LAMBDA
+from learners.options import (
+    DETERMINISTIC,
+    DOUBLE_Q,
+    EPOCHS,
+    IQN,
+    LR_FINISH,
+    MIXER,
+    OPTIONS,
+    SOFT,
+    STANDARDISE,
+    TARGETS,
+    TD_LAMBDA,
+)
 from utils.config.options import Option
 from utils.config.registry import Registry, lazy_classes
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch as th
+import torch.nn as nn
 
 from learners.captured_updates import CapturedUpdates, MadeNumbers
 from learners.data_parallel import in_parallel, parallel_devices
 from learners.figures import Figure
-from learners.gradients import clip_gradients, parameters_of, set_gradients
 from learners.non_finite import NonFiniteError, non_finite_figure
-from learners.steps_on_gpu import StepsOnGpu
+from learners.steps_on_gpu import StepsOnGpu, parameters_of
 from utils.tensors.divided import dividing
 from utils.tensors.optimisers import make_step
 from utils.tensors.tensor_trees import map_tree
@@ -98,3 +98,28 @@ class OptimiserSteps:
             raise NonFiniteError(turned)
         self.skipped_updates += 1
         self.turned_non_finite = turned
+
+
+def set_gradients(losses: dict[th.optim.Optimizer, th.Tensor]) -> None:
+    """Gradients of each loss, in place of older ones, for the parameters of its optimiser."""
+    for optimiser in losses:
+        for parameter in parameters_of(optimiser):
+            parameter.grad = None
+    th.autograd.backward(list(losses.values()))
+
+
+def clip_gradients(parameters: list[th.Tensor], most: float) -> th.Tensor:
+    """Scale gradients to the norm `most` if theirs is larger; returns the norm before, a number on their device."""
+    norm = _norm([p.grad for p in parameters if p.grad is not None])
+    # on the CPU, where it can be asked, gradients are not multiplied by 1
+    if norm.device.type != "cpu" or not float(norm) < 0.999 * most:
+        nn.utils.clip_grads_with_norm_(parameters, most, norm)
+    return norm
+
+
+def _norm(gradients: list[th.Tensor]) -> th.Tensor:
+    """`nn.utils.get_total_norm`, which sorts tensors by device and type first: a third of the time of small ones."""
+    first = gradients[0] if gradients else None
+    if first is None or any(x.device != first.device or x.dtype != first.dtype or x.is_sparse for x in gradients):
+        return nn.utils.get_total_norm(gradients)
+    return th.linalg.vector_norm(th.stack(th._foreach_norm(gradients)))

@@ -111,3 +111,113 @@ LR_FINISH = Option(
     at_least=0,
     until_t_max=True,
 )
+# off-policy actor-critics
+OFF_POLICY = {
+    "critic": Option(
+        SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES, reaches=NOWHERE
+    ),
+    "critic_lr": Option(SHARED, "learning rate of the critic", above=0, driven=True),
+    "critic_loss": Option("mse", "of the critic's errors: mse, or smooth_l1", choices=("mse", "smooth_l1")),
+    "policy_delay": Option(1, "updates of the critic for each of the policy", at_least=1, at_most=COPIES),
+    "target_update_interval_or_tau": Option(
+        0.005,
+        "how target networks follow: above 1, a copy every so many updates; up to 1, by this share in each",
+        above=0,
+        at_most=EPISODES,
+        driven=True,
+    ),
+    "target_update_every": TARGET_UPDATE_EVERY,
+}
+DETERMINISTIC = {
+    **OFF_POLICY,
+    "policy_loss": Option("mean", "of the policy: the mean of -Q over a sample, or their sum", choices=("mean", "sum")),
+    "target_noise": Option(
+        0.0, "deviation of noise on the target policy's actions, in halves of their ranges", at_least=0
+    ),
+    "target_noise_clip": Option(0.5, "the most of that noise, in halves of their ranges", at_least=0),
+}
+SOFT = {
+    **OFF_POLICY,
+    "entropy_weight": Option(0.2, "of the policy's entropy in rewards; of a tuned one, the first", above=0),
+    "tune_entropy": Option(True, "adjust entropy_weight to target_entropy"),
+    "target_entropy": Option(
+        None,
+        "nats; null: minus the number of continuous actions, or 0.98 of the most that choices can have",
+        nullable=True,
+        kind=float,
+    ),
+    "entropy_lr": Option(3e-4, "learning rate of entropy_weight", above=0),
+    "value_network": Option(
+        False,
+        "values of states by a network with a target, in the place of target critics (SAC's first form)",
+        resume=SHAPES,
+    ),
+    "value_critic": Option(
+        "own", "value_network: its kind (registry: critics), of state values", resume=SHAPES, reaches=NOWHERE
+    ),
+    "policy_gradient": Option(
+        "reparameterised",
+        "of the policy: reparameterised, or score (log-probabilities times advantages; with value_network)",
+        choices=("reparameterised", "score"),
+    ),
+    "mean_penalty": Option(0.0, "weight of the squared means of continuous actions in the policy's loss", at_least=0),
+    "deviation_penalty": Option(0.0, "weight of their squared log-deviations", at_least=0),
+    "sample_penalty": Option(
+        0.0,
+        "weight of the squared actions that were drawn, before squashing, in the policy's loss; no gradient with "
+        "policy_gradient=score (Digideep's z_lambda)",
+        at_least=0,
+    ),
+    "losses_first": Option(
+        False,
+        "compute all losses, from one action drawn in each state, before any network changes (Digideep's first SAC); "
+        "False: policy and values follow the critics' step",
+    ),
+}
+# learners of distributions
+IQN = {
+    "kappa": Option(
+        0.005, "errors up to it count squared in the quantile Huber loss, which is divided by it", above=0, driven=True
+    ),
+    "self_loss_scaling": Option(
+        False, "divide the loss of a transition by the width of its targets' distribution (Linesight)", live=True
+    ),
+    "self_loss_start": Option(
+        0.0, "where the running means of self-loss scaling begin (Linesight: 0.01); 0: at the first value", at_least=0
+    ),
+    "weight_decay": Option(
+        0.0, "after each update, weights shrink by this share of the learning rate", at_least=0, at_most=1, driven=True
+    ),
+    "target_update_interval_or_tau": Option(
+        0.02,
+        "how target networks follow: above 1, a copy every so many updates; up to 1, by this share in each",
+        above=0,
+        at_most=EPISODES,
+        driven=True,
+    ),
+    "target_update_every": Option(
+        1, "updates for each that target networks follow", at_least=1, at_most=COPIES, live=True
+    ),
+    "average_weights": Option(
+        0.0,
+        "tests and saved models have a moving average of the weights, of which each update keeps this share; "
+        "0: the newest weights",
+        at_least=0,
+        at_most=0.999999,
+    ),
+    "reset_interval": Option(
+        0, "transitions learned from between soft resets of the networks; 0: none", at_least=0, at_most=STEPS, live=True
+    ),
+    "reset_share": Option(0.01, "of new random weights in a soft reset", at_least=0, at_most=1, live=True),
+    "reset_last_share": Option(0.8, "of new random weights in the last layers", at_least=0, at_most=1, live=True),
+    "reset_uses": Option(
+        0,
+        "uses of transitions that follow a soft reset, beside those of replay_ratio",
+        at_least=0,
+        at_most=STEPS,
+        live=True,
+    ),
+    "reset_now": Option(
+        0, "any number: whenever it changes, there is a soft reset", at_least=0, at_most=STEPS, live=True
+    ),
+}

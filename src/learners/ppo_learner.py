@@ -1,15 +1,17 @@
 """PPO: proximal policy optimisation with clipping (Schulman et al. 2017), for teams (MAPPO, Yu et al. 2022)."""
 
 from collections import defaultdict
+from typing import Any
 
 import torch as th
 import torch.nn.functional as F
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 from learners.action_evaluation import statistics
 from learners.actor_critic import ActorCriticLearner
 from learners.figures import Figure, figure
-from learners.ppo_objective import clipped_surrogate, mean_square
-from learners.q_targets import masked_mean
+from learners.q_targets import SMALLEST, masked_mean
 from utils.errors import ConfigError
 from utils.numbers.schedules import Schedule
 from utils.tensors.masked_rows import mean_where
@@ -145,3 +147,60 @@ def _scaled(advantages: th.Tensor, mask: th.Tensor) -> th.Tensor:
     squares = th.where(counted, distances.square(), 0.0).sum()
     scaled = distances / ((squares / (number - 1)).sqrt() + 1e-8) * mask
     return th.where(number < 2, advantages, scaled)
+
+
+def clipped_surrogate(
+    log_prob: th.Tensor, old_log_prob: th.Tensor, advantages: th.Tensor, weights: th.Tensor, eps_clip: float
+) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
+    """Minus the clipped surrogate (Schulman et al. 2017, eq. 7), a mean by `weights`; all arguments `[..., n]`.
+
+    Returns:
+        the loss, with a gradient for `log_prob`; the ratio of probabilities, and its logarithm: 1 and 0 where the
+        weight is 0.
+    """
+    return _ClippedSurrogate.apply(log_prob, old_log_prob, advantages, weights, eps_clip)
+
+
+def mean_square(values: th.Tensor, targets: th.Tensor, weights: th.Tensor) -> th.Tensor:
+    """The mean of squared errors by `weights`, with a gradient for `values`; all `[..., n]`."""
+    return _MeanSquare.apply(values, targets, weights)
+
+
+# the objective and squared errors with their derivatives, each one node of autograd, not one for every operation: in
+# updates of some hundred rows, the nodes of a loss take longer than its arithmetic
+
+
+class _ClippedSurrogate(Function):
+    @staticmethod
+    def forward(ctx: Any, log_prob, old_log_prob, advantages, weights, eps_clip):
+        log_ratio = (log_prob - old_log_prob).masked_fill_(weights == 0, 0.0)
+        ratio = log_ratio.exp()
+        free, held = ratio * advantages, ratio.clamp(1 - eps_clip, 1 + eps_clip).mul_(advantages)
+        # the smaller of both: no reward for moving further (eq. 7)
+        gain, shares = th.minimum(free, held), weights / weights.sum().clamp(min=SMALLEST)
+        loss = -(gain * shares).sum()
+        # d ratio / d log_prob is the ratio; where the clipped term is the smaller one, the loss is constant
+        ctx.save_for_backward((gain * shares).masked_fill_(free > held, 0.0).neg_())
+        ctx.mark_non_differentiable(ratio, log_ratio)
+        return loss, ratio, log_ratio
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, of_loss, *_):
+        (slope,) = ctx.saved_tensors
+        return slope * of_loss, None, None, None, None
+
+
+class _MeanSquare(Function):
+    @staticmethod
+    def forward(ctx: Any, values, targets, weights):
+        errors, shares = values - targets, weights / weights.sum().clamp(min=SMALLEST)
+        weighted = errors * shares
+        ctx.save_for_backward(weighted)
+        return (errors * weighted).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, of_loss):
+        (weighted,) = ctx.saved_tensors
+        return weighted * (2 * of_loss), None, None

@@ -6,12 +6,15 @@ from contextlib import contextmanager
 import torch as th
 
 from components.one_copy import received
-from learners.gradients import parameters_of
 
 # integers of the sizes of numbers
 INTEGERS = {2: th.int16, 4: th.int32, 8: th.int64}
 # steps that are remembered until somebody looks
 MOST = 1000
+
+
+def parameters_of(optimiser: th.optim.Optimizer) -> list[th.Tensor]:
+    return [parameter for group in optimiser.param_groups for parameter in group["params"]]
 
 
 class StepsOnGpu:

@@ -10,7 +10,7 @@ from acting import REGISTRY, lag_of
 from acting.ahead import Ahead
 from acting.contract import Experience
 from acting.in_turn import InTurn
-from components.selectors.exploring import Exploring
+from components.selectors import Exploring
 from helpers import empty_batch, make_args
 from records.logger import Logger
 from utils.numbers.random_streams import RandomStream

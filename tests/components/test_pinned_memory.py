@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch as th
 
-from components import pinned_memory
-from components.one_copy import sent
-from components.pinned_memory import LEAST, MOST, PinnedMemory
+from components import one_copy
+from components.one_copy import LEAST_PINNED, MOST_PINNED, PinnedMemory, sent
 
 CUDA = th.device("cuda", 0)
 
@@ -34,27 +33,27 @@ def without_a_card(monkeypatch):
 
 def test_each_buffer_is_filled_again_only_after_it_was_fetched(without_a_card):
     memory = without_a_card
-    first, second = memory.room(LEAST, CUDA), memory.room(LEAST, CUDA)
+    first, second = memory.room(LEAST_PINNED, CUDA), memory.room(LEAST_PINNED, CUDA)
     assert not np.shares_memory(first, second)
     memory._fetched = [_Event(), _Event()]
-    again = memory.room(LEAST, CUDA)
+    again = memory.room(LEAST_PINNED, CUDA)
     assert np.shares_memory(again, first)
     assert _Event.waits == 1
 
 
 def test_room_grows_with_what_is_sent(without_a_card):
-    for size in (LEAST, 3 * LEAST, 2 * LEAST):
+    for size in (LEAST_PINNED, 3 * LEAST_PINNED, 2 * LEAST_PINNED):
         assert without_a_card.room(size, CUDA).shape == (size,)
 
 
-@pytest.mark.parametrize("size", [LEAST - 1, MOST + 1])
+@pytest.mark.parametrize("size", [LEAST_PINNED - 1, MOST_PINNED + 1])
 def test_little_and_much_takes_other_memory(size, without_a_card):
     assert without_a_card.room(size, CUDA) is None
 
 
 def test_other_devices_take_other_memory(without_a_card):
-    assert without_a_card.room(LEAST, th.device("cpu")) is None
-    assert without_a_card.room(LEAST, th.device("mps")) is None
+    assert without_a_card.room(LEAST_PINNED, th.device("cpu")) is None
+    assert without_a_card.room(LEAST_PINNED, th.device("mps")) is None
 
 
 def test_a_system_that_pins_nothing_is_asked_once(monkeypatch):
@@ -64,9 +63,9 @@ def test_a_system_that_pins_nothing_is_asked_once(monkeypatch):
         asked.append(1)
         raise RuntimeError("cannot pin")
 
-    monkeypatch.setattr(pinned_memory.th, "empty", refused)
+    monkeypatch.setattr(one_copy.th, "empty", refused)
     memory = PinnedMemory()
-    assert [memory.room(LEAST, CUDA) for _ in range(3)] == [None] * 3
+    assert [memory.room(LEAST_PINNED, CUDA) for _ in range(3)] == [None] * 3
     assert asked == [1]
 
 

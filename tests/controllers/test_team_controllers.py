@@ -8,8 +8,7 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from components.team_views import TeamView
 from controllers.decisions import Decision
-from controllers.team_memory import memory_of_all, memory_of_some
-from controllers.teams import Team, TeamControllers
+from controllers.teams import Team, TeamControllers, memory_of_all, memory_of_some
 
 SIZES = {"red": 2, "blue": 2, "green": 2}
 EPISODES, HIDDEN = 3, 4

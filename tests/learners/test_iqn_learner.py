@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch as th
 
-from learners.soft_reset import SoftReset
+from learners.iqn_learner import SoftReset
 from modules.agents.iqn_agent import mirrored_fractions
 from small_iqn import ENDS, make_learner, sample
 from utils.errors import ConfigError

@@ -3,7 +3,7 @@
 import pytest
 import torch as th
 
-from learners.ppo_objective import clipped_surrogate, mean_square
+from learners.ppo_learner import clipped_surrogate, mean_square
 from learners.q_targets import masked_mean
 
 

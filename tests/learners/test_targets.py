@@ -12,7 +12,7 @@ from helpers import fill, make_args, random_batch
 from learners import REGISTRY
 from learners.base import BaseLearner
 from learners.coma_learner import COMALearner
-from learners.gradients import clip_gradients
+from learners.optimiser_steps import clip_gradients
 from learners.q_learner import QLearner
 from learners.qtran_learner import QLearner as QTRANLearner
 from learners.targets import TargetNetworks

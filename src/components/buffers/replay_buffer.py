@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import torch as th
 
-from components.course import course_keys
-from components.episode_batch import EpisodeBatch
+from components.episode_batch import EpisodeBatch, course_keys
 from components.one_copy import moved
 from components.storage import lazy_zeros, require_range, storage_dtype
 

@@ -35,7 +35,7 @@ REGISTRY.declare(
 )
 REGISTRY.declare(
     "rnn_layernorm",
-    "modules.agents.rnn_layernorm_agent:RNNLayerNormAgent",
+    "modules.agents.rnn_agent:RNNLayerNormAgent",
     "linear, GRU cell, linear, with layer normalisation (PQN)",
     memory=True,
     options=WIDTHS | USE_RNN,

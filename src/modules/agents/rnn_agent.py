@@ -71,6 +71,18 @@ class RNNAgent(Agent):
         return self.fc2(normed(self.norm2, hidden))
 
 
+class RNNLayerNormAgent(RNNAgent):
+    """`RNNAgent` with `layer_norm`.
+
+    Normalised layers keep temporal-difference learning from diverging (Gallici et al. 2024, section 3).
+    """
+
+    prepared = RNNAgent.prepared
+
+    def _normalised(self) -> bool:
+        return True
+
+
 class _Step(PreparedStep):
     def __init__(self, agent: RNNAgent, inputs: th.Tensor, n_agents: int):
         super().__init__(agent, inputs, n_agents)

@@ -95,7 +95,7 @@ REGISTRY.declare(
 )
 REGISTRY.declare(
     "trunk",
-    "modules.critics.trunk:TrunkValues",
+    "modules.critics.values:TrunkValues",
     "values from the network that acts (policy_mac)",
     options={},
     values="states",

@@ -153,3 +153,14 @@ class StateAndOwnCritic(ValueCritic):
     """V of the state and the agent's own observation (MAPPO's agent-specific state)."""
 
     sees = ("obs", "state")
+
+
+class TrunkValues(nn.Module):
+    """The last output of the agents' network, which the controller adds (`PolicyMAC`); it has no weights."""
+
+    def __init__(self, scheme, args):
+        super().__init__()
+
+    def of_outputs(self, outputs: th.Tensor) -> th.Tensor:
+        """Outputs `[..., n, size + 1]` -> values `[..., n]`."""
+        return outputs[..., -1]

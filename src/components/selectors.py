@@ -1,0 +1,140 @@
+"""The action selectors that come with Muster (registry: `components.action_selectors`)."""
+
+from typing import Any
+
+import numpy as np
+import torch as th
+from torch.distributions import Categorical
+
+from components.action_selectors import REGISTRY
+from components.epsilon_schedules import DecayThenFlatSchedule
+from utils.config.merging import with_defaults
+from utils.numbers.schedules import Schedule
+from utils.rl_utils import legal_policy
+
+
+class Exploring:
+    """A selector whose exploration rate `epsilon` follows the step count."""
+
+    def __init__(self, args):
+        self.args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        self.schedule = self._schedule()
+        self.epsilon = self.schedule.eval(0)
+
+    def take_live(self, key: str, value: Any) -> None:
+        """A key of the config has changed (`experiment.live`)."""
+        if key.startswith("epsilon"):
+            self.schedule = self._schedule()
+
+    def anneal(self, t_env: int) -> None:
+        """Set `epsilon` for step `t_env`; a MAC whose forward pass reads it calls this first."""
+        self.epsilon = self.schedule.eval(t_env)
+
+    def _schedule(self) -> Any:
+        args = self.args
+        if args.epsilon is not None:
+            return Schedule.of(args.epsilon)
+        return DecayThenFlatSchedule(
+            args.epsilon_start, args.epsilon_finish, args.epsilon_anneal_time, decay=args.epsilon_decay
+        )
+
+
+class EpsilonGreedyActionSelector(Exploring):
+    """The best legal action, or with probability epsilon a random legal one; tests are greedy."""
+
+    def select_action(
+        self, agent_inputs: th.Tensor, avail_actions: th.Tensor, t_env: int, test_mode: bool = False
+    ) -> th.Tensor:
+        """Action values and legality `[B, n_agents, n_actions]` -> actions, int64 `[B, n_agents]`."""
+        if test_mode:
+            self.epsilon = 0.0
+        else:
+            self.anneal(t_env)
+        if agent_inputs.device.type == "cpu" and agent_inputs.dtype is th.float32:
+            return th.from_numpy(self._chosen(agent_inputs.detach().numpy(), avail_actions.numpy() != 0, test_mode))
+        greedy = agent_inputs.masked_fill(avail_actions == 0, -float("inf")).argmax(dim=2)
+        if test_mode:
+            return greedy
+        explore = th.rand_like(agent_inputs[:, :, 0]) < self.epsilon
+        # a uniform choice of the legal ones, as by th.multinomial, without its checks, which wait for a GPU
+        legal = avail_actions.to(agent_inputs.dtype)
+        at_random = (legal / th.empty_like(legal).exponential_()).argmax(dim=2)
+        return th.where(explore, at_random, greedy)
+
+    def _chosen(self, values: np.ndarray, legal: np.ndarray, test_mode: bool) -> np.ndarray:
+        """The same by NumPy and by the same random numbers, in about half of the time."""
+        greedy = np.where(legal, values, -np.float32(np.inf)).argmax(axis=2)
+        if test_mode:
+            return greedy
+        explore = th.rand(greedy.shape).numpy() < self.epsilon
+        # torch makes each exponential number of such a one, and the order of the two is the same
+        arrivals = th.rand(values.shape, dtype=th.float64).numpy()
+        at_random = np.where(legal, arrivals, 2.0).argmin(axis=2)
+        return np.where(explore, at_random, greedy)
+
+
+class EpsilonBoltzmannSelector(EpsilonGreedyActionSelector):
+    """With probability epsilon a random legal action; else, with probability `epsilon_boltzmann`, the best one by
+    values with Gaussian noise; else the best one (Linesight). Tests are greedy.
+
+    With `boltzmann_of: all`, noise decides a share `epsilon_boltzmann` of all actions, not only of those that are not
+    random.
+
+    Its author calls it so; the noise is not Boltzmann's.
+    """
+
+    def select_action(
+        self, agent_inputs: th.Tensor, avail_actions: th.Tensor, t_env: int, test_mode: bool = False
+    ) -> th.Tensor:
+        """Action values and legality `[B, n_agents, n_actions]` -> actions, int64 `[B, n_agents]`."""
+        if not test_mode:
+            share = Schedule.of(self.args.epsilon_boltzmann).eval(t_env)
+            if self.args.boltzmann_of == "all":
+                self.anneal(t_env)
+                share = share / (1 - self.epsilon) if self.epsilon < 1 else 0.0
+            noisy = th.rand_like(agent_inputs[:, :, :1]) < share
+            noise = self.args.boltzmann_noise * th.randn_like(agent_inputs)
+            agent_inputs = th.where(noisy, agent_inputs + noise, agent_inputs)
+        return super().select_action(agent_inputs, avail_actions, t_env, test_mode)
+
+
+class MultinomialActionSelector(Exploring):
+    """A sample of the policy (whose epsilon floor the MAC adds); tests are greedy if `test_greedy`."""
+
+    def __init__(self, args):
+        super().__init__(args)
+        self.test_greedy = self.args.test_greedy
+
+    def select_action(
+        self, agent_inputs: th.Tensor, avail_actions: th.Tensor, t_env: int, test_mode: bool = False
+    ) -> th.Tensor:
+        """Probabilities and legality `[B, n_agents, n_actions]` -> actions, int64 `[B, n_agents]`."""
+        self.anneal(t_env)
+        return _sample(agent_inputs, avail_actions, greedy=test_mode and self.test_greedy)
+
+    def probabilities(self, agent_inputs: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
+        """The probability of each action when it is sampled, `[B, n_agents, n_actions]`."""
+        return legal_policy(agent_inputs, avail_actions)
+
+
+class SoftPoliciesSelector:
+    """A sample of the policy as it is, with no epsilon floor (EPyMARL's `soft_policies`)."""
+
+    def __init__(self, args):
+        self.args = with_defaults(args)
+        self.test_greedy = self.args.test_greedy
+
+    def select_action(
+        self, agent_inputs: th.Tensor, avail_actions: th.Tensor, t_env: int, test_mode: bool = False
+    ) -> th.Tensor:
+        """Probabilities and legality `[B, n_agents, n_actions]` -> actions, int64 `[B, n_agents]`."""
+        return _sample(agent_inputs, avail_actions, greedy=test_mode and self.test_greedy)
+
+    def probabilities(self, agent_inputs: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
+        """The probability of each action when it is sampled, `[B, n_agents, n_actions]`."""
+        return legal_policy(agent_inputs, avail_actions)
+
+
+def _sample(probabilities: th.Tensor, avail_actions: th.Tensor, greedy: bool) -> th.Tensor:
+    legal = probabilities.masked_fill(avail_actions == 0, 0.0)
+    return legal.argmax(dim=2) if greedy else Categorical(legal, validate_args=False).sample()
