@@ -34,7 +34,7 @@ def measure(config: str, environment: str, seconds: float, changes: dict) -> dic
 
     def timed(loop: TrainingLoop) -> None:
         original(loop)
-        t_env, now = loop.acting.t_env, time.monotonic()
+        t_env, now = loop.collection.t_env, time.monotonic()
         if t_env < WARM:
             return
         found.setdefault("start", (t_env, loop.state.updates, now))
@@ -56,7 +56,7 @@ def copies() -> dict:
     """Milliseconds to publish and to fetch as many weights as Linesight's network has."""
     import torch as th
 
-    from acting.weights import SharedWeights
+    from collection.weights import SharedWeights
 
     th.set_num_threads(1)
 

@@ -123,7 +123,7 @@ def rate(run: Run, threads: int, device: str, seconds: float, parts: bool, words
                 window(seconds, 4 * seconds, updates=1)
             found["spent"] = _spent(timer, assembled.runner.t_env)
     finally:
-        assembled.acting.close()
+        assembled.collection.close()
         assembled.runner.close_env()
     return found
 

@@ -27,8 +27,8 @@ WARM = 20
 
 def measure(config: str, environment: str, seconds: float, changes: dict) -> dict[str, float]:
     """The figures of one run."""
-    from acting.collectors import Collectors
     from cli.compose import compose_config
+    from collection.collectors import Collectors
     from experiment.loop import TrainingLoop
     from run import run
     from utils.config.merging import recursive_dict_update

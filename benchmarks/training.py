@@ -127,7 +127,7 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     def rollouts(count: int) -> None:
         for _ in range(count):
             loop._gather_and_learn()
-        (loop.acting if hasattr(loop, "acting") else loop.rollouts).take()
+        (loop.collection if hasattr(loop, "collection") else loop.acting).take()
 
     def learn(count: int) -> dict:
         spent.clear()

@@ -4,8 +4,8 @@ import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
-from acting.collector_options import OPTIONS, under_way
 from checks.registries import REGISTRIES
+from collection.collector_options import OPTIONS, under_way
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import shown
@@ -18,7 +18,7 @@ def chosen_as_runner(config: Mapping[str, Any]) -> dict[str, Any]:
     """`config` with `runner: collectors` spelled out: `acting: collectors`, and the runner of the collectors.
 
     Raises:
-        ConfigError: another way of acting is chosen, too, or there is no such runner.
+        ConfigError: another collection is chosen, too, or there is no such runner.
     """
     if config.get("runner") != COLLECTORS:
         return dict(config)

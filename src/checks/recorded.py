@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from acting.collector_options import OPTIONS as OF_COLLECTORS
 from checks.options import options_of_keys
 from checks.registries import has_foreign_part
 from checks.teams import OWN as OWN_OF_TEAMS
+from collection.collector_options import OPTIONS as OF_COLLECTORS
 from envs import reaches_of
 from envs.contract.reaches import OF_ALL
 from records.own_marks import is_own

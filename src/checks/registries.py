@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from acting import REGISTRY as acting
-from acting.opponents import REGISTRY as opponents
+from collection import REGISTRY as ways_of_collection
+from collection.opponents import REGISTRY as opponents
 from components.action_selectors import REGISTRY as action_selectors
 from components.buffers import REGISTRY as buffers
 from controllers import REGISTRY as controllers
@@ -29,7 +29,7 @@ REGISTRIES: dict[str, Registry] = {
     # a file of PyMARL's in the place of components/action_selectors.py has a plain dict
     "action_selector": Registry.of("action selector", action_selectors),
     "learner": learners,
-    "acting": acting,
+    "acting": ways_of_collection,
     "opponents": opponents,
     "buffer": buffers,
     "mixer": mixers,

@@ -8,27 +8,27 @@ from utils.config.reach import NOWHERE
 from utils.config.registry import Registry
 
 if TYPE_CHECKING:  # which import torch
-    from acting.contract import Acting
+    from collection.contract import Collection
     from components.episode_batch import EpisodeBatch
 
 REGISTRY = Registry("way of acting")
 REGISTRY.declare(
     "in_turn",
-    "acting.in_turn:InTurn",
+    "collection.synchronous:SyncCollection",
     "a rollout, then its updates: each is played with the newest weights",
     lag=0,
     options={},
 )
 REGISTRY.declare(
     "ahead",
-    "acting.ahead:Ahead",
+    "collection.asynchronous:AsyncCollection",
     "the next rollout is played in a thread during the updates; its weights are one round of updates older",
     lag=1,
     options={},
 )
 REGISTRY.declare(
     "collectors",
-    "acting.collectors:Collectors",
+    "collection.collectors:Collectors",
     "rollouts are played in other processes, with weights of a bounded age (runner=collectors means this)",
     lag=1,
     options={
@@ -43,13 +43,15 @@ REGISTRY.declare(
 )
 
 
-def build(args: SimpleNamespace, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: "EpisodeBatch") -> "Acting":
+def build(
+    args: SimpleNamespace, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: "EpisodeBatch"
+) -> "Collection":
     """The part that `args.acting` names.
 
     Args:
         runner: acts with `acting_mac`.
         mac: the learner's controller.
-        acting_mac: `mac` itself, or a copy of it, which is brought up to date before each rollout; a way of acting
+        acting_mac: `mac` itself, or a copy of it, which is brought up to date before each rollout; a collection
             with a lag needs a copy.
         logger: the one that the runner logs to.
         like: anything with the scheme, groups and preprocess of the runner's batches.
@@ -58,5 +60,5 @@ def build(args: SimpleNamespace, runner: Any, mac: Any, acting_mac: Any, logger:
 
 
 def lag_of(name: str) -> int:
-    """How many rollouts the acting weights lag behind the learner's; 0 for a user's own way of acting."""
+    """How many rollouts the acting weights lag behind the learner's; 0 for a user's own collection."""
     return REGISTRY.entry(name).traits.get("lag", 0)

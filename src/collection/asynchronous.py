@@ -5,15 +5,15 @@ from typing import Any
 
 import torch as th
 
-from acting.contract import Experience
-from acting.in_turn import InTurn
+from collection.contract import Experience
+from collection.synchronous import SyncCollection
 from components.batch_state import batch_from_state, batch_state
 from utils.processes.stopping import StopPlaying
 from utils.timing import timed
 
 
-class Ahead(InTurn):
-    """`begin_next` starts the next rollout in a thread, with the weights of that moment (`acting.contract.Acting`).
+class AsyncCollection(SyncCollection):
+    """`begin_next` starts the next rollout in a thread, with the weights of that moment.
 
     Its weights are then one round of updates behind: the lag is 1. Only the thread draws random numbers of torch, so a
     run stays reproducible. `take` writes the rollout's log entries: in the same order and with the same count of

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from acting.collector_board import STARTING, WORDS
-from acting.collector_process import CLOSE, FAILED, FETCHED, PLAY, ROLLOUT, Job, Rollout
-from acting.transport import InProcesses, Transport
-from acting.weights import SharedWeights
+from collection.collector_board import STARTING, WORDS
+from collection.collector_process import CLOSE, FAILED, FETCHED, PLAY, ROLLOUT, Job, Rollout
+from collection.transport import InProcesses, Transport
+from collection.weights import SharedWeights
 from utils.errors import MusterError
 from utils.processes.child_process import CLOSE_TIMEOUT
 from utils.processes.stopping import heed_stop
@@ -31,7 +31,7 @@ START = 120.0
 SEED_OF_COLLECTORS = 2_000_003
 
 
-class Member:
+class Collector:
     """One collector: its process, its messages, and the rollouts that it has sent.
 
     `granted`: rollouts that it is to play and has not sent. `failures`: restarts since its last rollout.
@@ -47,7 +47,7 @@ class Member:
         self.connection: Any = None
 
 
-class Crew:
+class CollectorPool:
     """`size` collectors.
 
     Args:
@@ -65,16 +65,16 @@ class Crew:
         self._job, self._weights, self._options, self._console = job, weights, options, console
         self._transport = transport(job, weights, options, console)
         self.board = self._transport.board
-        self.members = [Member(index) for index in range(job.size)]
-        # the member from which a message is being received, for the watch
-        self._receiving: tuple[Member, float] | None = None
+        self.collectors = [Collector(index) for index in range(job.size)]
+        # the collector from which a message is being received, for the watch
+        self._receiving: tuple[Collector, float] | None = None
         self._closed = threading.Event()
         self.restarts = 0
         self.waited = 0.0
         self._had_any = False
         try:
-            for member in self.members:
-                self._start(member)
+            for collector in self.collectors:
+                self._start(collector)
         except BaseException:
             self._transport.close()
             raise
@@ -84,31 +84,31 @@ class Crew:
         """The learner's weights are newer than before."""
         self._transport.publish()
 
-    def send(self, member: Member, command: str, value: Any = None) -> None:
+    def send(self, collector: Collector, command: str, value: Any = None) -> None:
         """Send a message; a collector that is gone is found out about when its answer is waited for."""
         with contextlib.suppress(OSError):
-            member.connection.send((command, value))
+            collector.connection.send((command, value))
 
-    def grant(self, member: Member, t_env: int) -> None:
+    def grant(self, collector: Collector, t_env: int) -> None:
         """Let a collector play another rollout; if it acknowledges, wait until it has its weights.
 
         Raises:
             MusterError: it fails again and again.
         """
-        if not member.granted:
+        if not collector.granted:
             # until it begins, it counts as one of the present weights
-            self.board.versions[member.index] = self._weights.version
-        member.granted += 1
-        member.heard = time.monotonic()
-        self.send(member, PLAY, t_env)
+            self.board.versions[collector.index] = self._weights.version
+        collector.granted += 1
+        collector.heard = time.monotonic()
+        self.send(collector, PLAY, t_env)
         if self._job.acknowledges:
             try:
-                self._await(member, FETCHED)
+                self._await(collector, FETCHED)
             except (EOFError, OSError):
-                self._restart(member, member.process.died("its turn"), t_env)
+                self._restart(collector, collector.process.died("its turn"), t_env)
 
-    def collect(self, t_env: int, wanted: Callable[[np.ndarray], Member | None]) -> Member:
-        """Receive rollouts until `wanted` returns a member that has one; collectors that fail meanwhile are restarted.
+    def collect(self, t_env: int, wanted: Callable[[np.ndarray], Collector | None]) -> Collector:
+        """Receive rollouts until `wanted` returns a collector that has one; restart collectors that fail meanwhile.
 
         Args:
             wanted: gets the versions of the weights of those that play, int64 `[size]`.
@@ -126,10 +126,10 @@ class Crew:
                 versions = self._transport.versions(versions)
             # those that still start begin with the newest: where there is no room for one, the others play on
             versions[self.board.states == STARTING] = self._weights.version
-            if (member := wanted(versions)) is not None:
+            if (collector := wanted(versions)) is not None:
                 self.waited += time.monotonic() - started
                 self._had_any = True
-                return member
+                return collector
             self._receive_all(1.0, t_env)
             now = time.monotonic()
             if not self._had_any and now - started >= FIRST_REPORT and reported == started:
@@ -147,53 +147,53 @@ class Crew:
         """Let all collectors stop after the present step of their environments."""
         self._transport.stop_playing()
 
-    def ask(self, member: Member, command: str, answer: str, seconds: float = math.inf) -> Any:
+    def ask(self, collector: Collector, command: str, answer: str, seconds: float = math.inf) -> Any:
         """Send a message and wait for its answer; rollouts that come before it are kept.
 
         Raises:
             MusterError: the collector fails meanwhile, or does not answer within `seconds`.
         """
-        self.send(member, command)
+        self.send(collector, command)
         try:
-            return self._await(member, answer, seconds)
+            return self._await(collector, answer, seconds)
         except (EOFError, OSError):
-            raise MusterError(f"Collector {member.index} {member.process.died(command)}") from None
+            raise MusterError(f"Collector {collector.index} {collector.process.died(command)}") from None
 
     def close(self) -> None:
         """End all collectors; may be called twice."""
         self._closed.set()
         self.stop_playing()
-        for member in self.members:
-            self.send(member, CLOSE)
-            member.connection.close()
+        for collector in self.collectors:
+            self.send(collector, CLOSE)
+            collector.connection.close()
         deadline = time.monotonic() + CLOSE_TIMEOUT
-        for member in self.members:
-            member.process.end(max(0.0, deadline - time.monotonic()))
+        for collector in self.collectors:
+            collector.process.end(max(0.0, deadline - time.monotonic()))
         self._transport.close()
 
-    def _start(self, member: Member) -> None:
+    def _start(self, collector: Collector) -> None:
         job = self._job
-        seed = _seed(job.args.seed, member.index, member.restarts)
+        seed = _seed(job.args.seed, collector.index, collector.restarts)
         args = copy.deepcopy(job.args)
         args.seed = args.env_args["seed"] = seed
         # which of the run's environments it has (`vector_envs.instances`)
-        args.collector = member.index
-        self.board.enter(member.index, STARTING)
-        member.connection, member.process = self._transport.start(
-            replace(job, index=member.index, seed=seed, args=args)
+        args.collector = collector.index
+        self.board.enter(collector.index, STARTING)
+        collector.connection, collector.process = self._transport.start(
+            replace(job, index=collector.index, seed=seed, args=args)
         )
 
-    def _await(self, member: Member, answer: str, seconds: float = math.inf) -> Any:
+    def _await(self, collector: Collector, answer: str, seconds: float = math.inf) -> Any:
         """Wait for a message of this kind."""
         deadline = time.monotonic() + seconds
         while True:
-            while seconds < math.inf and not self._transport.wait([member.connection], 1.0):
+            while seconds < math.inf and not self._transport.wait([collector.connection], 1.0):
                 if time.monotonic() > deadline:
-                    raise MusterError(f"Collector {member.index} does not answer.")
-            kind, content = self._receive(member)
+                    raise MusterError(f"Collector {collector.index} does not answer.")
+            kind, content = self._receive(collector)
             if kind == answer:
                 return content
-            self._take(member, kind, content)
+            self._take(collector, kind, content)
 
     def _receive_all(self, seconds: float, t_env: int) -> bool:
         """Receive what there is, waiting up to `seconds` for the first message; restart what failed.
@@ -201,75 +201,76 @@ class Crew:
         Returns:
             whether there was anything.
         """
-        ready = set(self._transport.wait([member.connection for member in self.members], seconds))
-        for member in self.members:
-            if member.connection in ready:
+        ready = set(self._transport.wait([collector.connection for collector in self.collectors], seconds))
+        for collector in self.collectors:
+            if collector.connection in ready:
                 try:
-                    while member.connection.poll():
-                        self._take(member, *self._receive(member))
+                    while collector.connection.poll():
+                        self._take(collector, *self._receive(collector))
                 except (EOFError, OSError):
-                    self._restart(member, member.process.died("a rollout" if member.granted else "its wait"), t_env)
-            elif self._hangs(member):
-                timeout = self._timeout(member)
-                self._restart(member, member.process.hangs("a rollout", timeout, "collectors.timeout"), t_env)
+                    doing = "a rollout" if collector.granted else "its wait"
+                    self._restart(collector, collector.process.died(doing), t_env)
+            elif self._hangs(collector):
+                timeout = self._timeout(collector)
+                self._restart(collector, collector.process.hangs("a rollout", timeout, "collectors.timeout"), t_env)
         return bool(ready)
 
-    def _hangs(self, member: Member) -> bool:
-        silent = min(self.board.silent(member.index), time.monotonic() - member.heard)
-        return bool(member.granted and silent > self._timeout(member))
+    def _hangs(self, collector: Collector) -> bool:
+        silent = min(self.board.silent(collector.index), time.monotonic() - collector.heard)
+        return bool(collector.granted and silent > self._timeout(collector))
 
-    def _timeout(self, member: Member) -> float:
+    def _timeout(self, collector: Collector) -> float:
         timeout = self._options["timeout"]
-        return max(timeout, START) if self.board.states[member.index] == STARTING else timeout
+        return max(timeout, START) if self.board.states[collector.index] == STARTING else timeout
 
-    def _receive(self, member: Member) -> tuple[str, Any]:
-        self._receiving = (member, time.monotonic())
+    def _receive(self, collector: Collector) -> tuple[str, Any]:
+        self._receiving = (collector, time.monotonic())
         try:
-            return member.connection.recv()
+            return collector.connection.recv()
         finally:
-            self._receiving, member.heard = None, time.monotonic()
+            self._receiving, collector.heard = None, time.monotonic()
 
-    def _take(self, member: Member, kind: str, content: Any) -> None:
+    def _take(self, collector: Collector, kind: str, content: Any) -> None:
         if kind == ROLLOUT:
-            member.rollouts.append(content)
-            member.granted -= 1
-            member.failures = 0
+            collector.rollouts.append(content)
+            collector.granted -= 1
+            collector.failures = 0
         elif kind == FAILED:
             text, incurable = content
             if incurable:
-                raise MusterError(f"Collector {member.index}: {text}")
-            self._console.error(f"Collector {member.index} failed:\n{text}")
+                raise MusterError(f"Collector {collector.index}: {text}")
+            self._console.error(f"Collector {collector.index} failed:\n{text}")
 
-    def _restart(self, member: Member, what: str, t_env: int) -> None:
+    def _restart(self, collector: Collector, what: str, t_env: int) -> None:
         """Start another process in the place of one that is gone; the rollout that it played is lost.
 
         Raises:
             MusterError: restarts do not help.
         """
-        member.connection.close()
-        member.process.kill()
-        member.failures += 1
-        if member.failures > self._options["restarts"]:
+        collector.connection.close()
+        collector.process.kill()
+        collector.failures += 1
+        if collector.failures > self._options["restarts"]:
             raise MusterError(
-                f"Collector {member.index} {what} It was restarted {self._options['restarts']} times "
+                f"Collector {collector.index} {what} It was restarted {self._options['restarts']} times "
                 "(collectors.restarts) without a rollout between."
             )
         lost = "; the run is no longer reproducible" if self._options["deterministic"] else ""
         self._console.warning(
-            f"Collector {member.index} {what} It is restarted with new episodes; the rollout in play is lost{lost}."
+            f"Collector {collector.index} {what} It is restarted with new episodes; the rollout in play is lost{lost}."
         )
-        member.restarts += 1
+        collector.restarts += 1
         self.restarts += 1
-        granted, member.granted = member.granted, 0
-        self._start(member)
+        granted, collector.granted = collector.granted, 0
+        self._start(collector)
         for _ in range(granted):
-            self.grant(member, t_env)
+            self.grant(collector, t_env)
 
     def _description(self) -> str:
         said = (
-            f"Collector {member.index} {WORDS[int(self.board.states[member.index])]} "
-            f"(last seen {self.board.silent(member.index):.0f} s ago, {len(member.rollouts)} waiting)"
-            for member in self.members
+            f"Collector {collector.index} {WORDS[int(self.board.states[collector.index])]} "
+            f"(last seen {self.board.silent(collector.index):.0f} s ago, {len(collector.rollouts)} waiting)"
+            for collector in self.collectors
         )
         return "; ".join(said) + "."
 
@@ -279,10 +280,10 @@ class Crew:
             receiving = self._receiving
             if receiving is None:
                 continue
-            member, since = receiving
-            silent = min(time.monotonic() - since, self.board.silent(member.index))
-            if silent > self._timeout(member):
-                member.process.kill()
+            collector, since = receiving
+            silent = min(time.monotonic() - since, self.board.silent(collector.index))
+            if silent > self._timeout(collector):
+                collector.process.kill()
 
 
 def _seed(seed: int, index: int, restarts: int) -> int:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import torch as th
 
-from acting.collector_board import PLAYING, SENDING, WAITING, CollectorBoard
-from acting.in_turn import best_episodes
-from acting.weights import SharedWeights
 from checkpoints.parts import load_state, state_of
+from collection.collector_board import PLAYING, SENDING, WAITING, CollectorBoard
+from collection.synchronous import best_episodes
+from collection.weights import SharedWeights
 from components.batch_state import batch_arrays
 from records.logger import Logger
 from utils.config.live_parts import parts_that_act, set_live
@@ -89,7 +89,7 @@ def collect(connection: Connection, job: Job, weights: NamelessMemory, board: Na
         try:
             # another process in its place would need as much
             with memory_errors_explained(_explanation):
-                collector = Collector(connection, job, weights, board)
+                collector = RolloutWorker(connection, job, weights, board)
                 while collector.answer(*connection.recv()):
                     pass
         except MusterError as error:  # its message is enough, without a traceback
@@ -109,7 +109,7 @@ def _explanation(reason: str) -> str:
     )
 
 
-class Collector:
+class RolloutWorker:
     """The parts of a collector, and its answers."""
 
     def __init__(self, connection: Connection, job: Job, weights: NamelessMemory, board: NamelessMemory):

@@ -9,26 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from acting.collector_options import under_way
-from acting.collector_process import CHANGE, LOAD, STATE, Job, Rollout
-from acting.contract import Experience
-from acting.crew import Crew, Member
-from acting.in_turn import InTurn
-from acting.transport import transport_of
-from acting.weights import SharedWeights
+from collection.collector_options import under_way
+from collection.collector_pool import Collector, CollectorPool
+from collection.collector_process import CHANGE, LOAD, STATE, Job, Rollout
+from collection.contract import Experience
+from collection.synchronous import SyncCollection
+from collection.transport import transport_of
+from collection.weights import SharedWeights
 from components.batch_state import batch_of_arrays
 from utils.errors import MusterError
 from utils.processes.stopping import GRACE, stop_requested
 
 
-class Collectors(InTurn):
-    """k processes, here or elsewhere (`acting.transport`), each with its own environments, runner and controller.
+class Collectors(SyncCollection):
+    """k processes, here or elsewhere (`collection.transport`), each with its own environments, runner and controller.
 
     The learner's weights are published before each rollout that is taken, if they have changed, and fetched by the
     collectors. A rollout's lag is the number of newer weights that were published since it began; `max_lag` bounds it:
     of rollouts that are under way, the oldest ones are waited for in time. With `deterministic`, collectors take turns,
     and each begins its next rollout when its last one is taken, with the weights of that moment. For the loop they are
-    an `acting.contract.Acting`.
+    an `collection.contract.Collection`.
 
     Args: see `acting.build`.
 
@@ -45,7 +45,7 @@ class Collectors(InTurn):
         self._columns = getattr(runner, "batch_columns", runner.args.episode_limit + 1)
         self._most = self._options["max_lag"] or 2 * under_way(self._options)
         self._weights = SharedWeights(mac)
-        self._crew: Crew | None = None
+        self._pool: CollectorPool | None = None
         # by collector, of its last rollout that was taken
         self._pending: dict[int, tuple[list[float], dict[str, float]]] = {}
         turns = self._options["deterministic"]
@@ -56,40 +56,40 @@ class Collectors(InTurn):
 
     def take(self) -> Experience:
         version = self._weights.publish()
-        if self._crew is None:
+        if self._pool is None:
             self._begin()
-        crew = self._crew
-        crew.publish()
-        member = crew.collect(self.t_env, lambda playing: self._next(version, playing))
-        rollout = member.rollouts.popleft()
-        member.served = self._taken
+        pool = self._pool
+        pool.publish()
+        collector = pool.collect(self.t_env, lambda playing: self._next(version, playing))
+        rollout = collector.rollouts.popleft()
+        collector.served = self._taken
         self._taken += 1
         self.t_env += rollout.steps
         self._runner.t_env = self.t_env
-        crew.grant(member, self.t_env)
+        pool.grant(collector, self.t_env)
         for entry in rollout.logged:
             self._logger.log_stat(*entry)
-        self._pending[member.index] = rollout.pending
+        self._pending[collector.index] = rollout.pending
         lag = version - rollout.version
         self._largest_lag = max(self._largest_lag, lag)
         self._follow_exploration()
         batch = batch_of_arrays(rollout.arrays, self._like, self._columns)
-        source, best = member.index, rollout.best
+        source, best = collector.index, rollout.best
         return Experience(batch, self.t_env, rollout.episodes, lag, source=source, best=best)
 
     def figures(self) -> dict[str, float]:
         """Statistics since the last call: the largest lag, restarts so far, and seconds of waiting for rollouts."""
         figures = {"weight_lag_max": self._largest_lag}
         self._largest_lag = 0
-        if self._crew is not None and not self._options["deterministic"]:
-            figures |= {"collector_restarts": self._crew.restarts, "collector_wait": self._crew.waited}
-            self._crew.waited = 0.0
+        if self._pool is not None and not self._options["deterministic"]:
+            figures |= {"collector_restarts": self._pool.restarts, "collector_wait": self._pool.waited}
+            self._pool.waited = 0.0
         return figures
 
     def take_live(self, key: str, value: Any) -> None:
         """A key of the config has changed (`experiment.live`); collectors that start later have it from the config."""
-        for member in self._crew.members if self._crew is not None else ():
-            self._crew.send(member, CHANGE, (key, value))
+        for collector in self._pool.collectors if self._pool is not None else ():
+            self._pool.send(collector, CHANGE, (key, value))
 
     def log_pending(self) -> None:
         """Of the rollouts that were taken; the collectors play on, and are not asked."""
@@ -101,17 +101,17 @@ class Collectors(InTurn):
         super().log_pending()
 
     def close(self) -> None:
-        if self._crew is not None:
-            self._crew.close()
+        if self._pool is not None:
+            self._pool.close()
 
     def state_dict(self) -> dict[str, Any]:
         """Counts; of collectors that take turns, also their states, and the rollouts that they have played."""
         weights = {"version": self._weights.version, "changed": self._weights.changed}
         counts = {"taken": self._taken, "largest_lag": self._largest_lag}
         state = {**super().state_dict(), **weights, **counts, "collectors": None}
-        if self._crew is not None and stop_requested():
-            self._crew.stop_playing()
-        if self._options["deterministic"] and self._crew is not None:
+        if self._pool is not None and stop_requested():
+            self._pool.stop_playing()
+        if self._options["deterministic"] and self._pool is not None:
             state["collectors"] = self._states()
         elif self._options["deterministic"] and self._resumed is not None:
             state["collectors"] = self._resumed["collectors"]
@@ -149,35 +149,37 @@ class Collectors(InTurn):
             pull_steps=0 if options["deterministic"] else options["pull_steps"],
             acknowledges=options["deterministic"],
         )
-        self._crew = Crew(job, self._weights, options, self._logger.console_logger, transport_of(options["transport"]))
-        for member in self._crew.members:
+        self._pool = CollectorPool(
+            job, self._weights, options, self._logger.console_logger, transport_of(options["transport"])
+        )
+        for collector in self._pool.collectors:
             if self._resumed is not None:
-                self._restore(member, self._resumed["collectors"][member.index])
+                self._restore(collector, self._resumed["collectors"][collector.index])
                 continue
             for _ in range(under_way(options) // options["processes"]):
-                self._crew.grant(member, self.t_env)
+                self._pool.grant(collector, self.t_env)
         self._resumed = None
 
-    def _next(self, version: int, playing: np.ndarray) -> Member | None:
+    def _next(self, version: int, playing: np.ndarray) -> Collector | None:
         """The collector whose rollout is taken next; None if it must be waited for.
 
         Args:
             version: of the learner's weights.
             playing: the versions of those that collectors play with, int64 `[k]`.
         """
-        members = self._crew.members
+        collectors = self._pool.collectors
         if self._options["deterministic"]:
-            member = members[self._taken % len(members)]
-            return member if member.rollouts else None
-        ready = [member for member in members if member.rollouts]
+            collector = collectors[self._taken % len(collectors)]
+            return collector if collector.rollouts else None
+        ready = [collector for collector in collectors if collector.rollouts]
         if not ready:
             return None
-        oldest = min(ready, key=lambda member: (member.rollouts[0].version, member.served))
+        oldest = min(ready, key=lambda collector: (collector.rollouts[0].version, collector.served))
         versions = []
-        for member in members:
-            versions += [rollout.version for rollout in member.rollouts]
+        for collector in collectors:
+            versions += [rollout.version for rollout in collector.rollouts]
             # those that have not begun will not have older weights
-            versions += [int(playing[member.index])] * member.granted
+            versions += [int(playing[collector.index])] * collector.granted
         versions.sort()
         # in this order, the k-th is taken k rounds from now: is any too old by then?
         urgent = any(version + k >= old + self._most for k, old in enumerate(versions))
@@ -192,10 +194,10 @@ class Collectors(InTurn):
     @property
     def steps_in_play(self) -> int:
         """Those that are being played, and those that wait to be learned from, if nothing keeps them; of a test."""
-        if (tested := super().steps_in_play) or self._crew is None:
+        if (tested := super().steps_in_play) or self._pool is None:
             return tested
-        waiting = sum(rollout.steps for member in self._crew.members for rollout in member.rollouts)
-        return int(self._crew.board.steps.sum()) + waiting
+        waiting = sum(rollout.steps for collector in self._pool.collectors for rollout in collector.rollouts)
+        return int(self._pool.board.steps.sum()) + waiting
 
     @property
     def dropped_because(self) -> str:
@@ -207,7 +209,7 @@ class Collectors(InTurn):
         # without a stop, they answer when their rollouts are played
         deadline = time.monotonic() + GRACE + 2 if stop_requested() else math.inf
         try:
-            return [self._state_of(member, deadline - time.monotonic()) for member in self._crew.members]
+            return [self._state_of(collector, deadline - time.monotonic()) for collector in self._pool.collectors]
         except MusterError as error:
             if not stop_requested():
                 raise
@@ -215,20 +217,20 @@ class Collectors(InTurn):
             self._not_kept = "a collector did not answer"
             return None
 
-    def _state_of(self, member: Member, seconds: float) -> dict[str, Any]:
-        state = self._crew.ask(member, STATE, STATE, seconds)
+    def _state_of(self, collector: Collector, seconds: float) -> dict[str, Any]:
+        state = self._pool.ask(collector, STATE, STATE, seconds)
         return {
             "state": pickle.loads(state),  # noqa: S301 - of our own child process
-            "granted": member.granted,
-            "served": member.served,
-            "rollouts": [asdict(rollout) for rollout in member.rollouts],
+            "granted": collector.granted,
+            "served": collector.served,
+            "rollouts": [asdict(rollout) for rollout in collector.rollouts],
         }
 
-    def _restore(self, member: Member, state: dict[str, Any]) -> None:
-        self._crew.send(member, LOAD, pickle.dumps(state["state"]))
-        member.served = state["served"]
+    def _restore(self, collector: Collector, state: dict[str, Any]) -> None:
+        self._pool.send(collector, LOAD, pickle.dumps(state["state"]))
+        collector.served = state["served"]
         for rollout in state["rollouts"]:
             logged = [(str(key), float(value), int(t), bool(told)) for key, value, t, told in rollout.pop("logged")]
-            member.rollouts.append(Rollout(**rollout, logged=logged))
+            collector.rollouts.append(Rollout(**rollout, logged=logged))
         for _ in range(state["granted"]):
-            self._crew.grant(member, self.t_env)
+            self._pool.grant(collector, self.t_env)

@@ -32,7 +32,7 @@ class Experience:
 
 
 class Opponents(Protocol):
-    """Chooses which models play the groups of agents (`acting.opponents`)."""
+    """Chooses which models play the groups of agents (`collection.opponents`)."""
 
     # the groups that were played by the newest models in the last rollout of training
     learning: frozenset[str]
@@ -60,7 +60,7 @@ class Opponents(Protocol):
         """Resume from where `state_dict` was taken; the next rollout or test chooses who plays."""
 
 
-class Acting(Protocol):
+class Collection(Protocol):
     """Lets a runner play rollouts and tests, with weights that it fetches from the learner's controller."""
 
     # steps of a rollout that a stop has interrupted, and why the last `state_dict` does not have them, if it has not
@@ -68,9 +68,9 @@ class Acting(Protocol):
     dropped_because: str
     # environment steps up to the last rollout taken; the runner's own count may be ahead
     t_env: int
-    # set after each update of the learner's weights; a way of acting may clear it when it has fetched them
+    # set after each update of the learner's weights; a collection may clear it when it has fetched them
     weights_changed: bool
-    # chooses who plays which group (`acting.opponents`); None: the newest models all
+    # chooses who plays which group (`collection.opponents`); None: the newest models all
     opponents: Opponents | None
 
     def take(self) -> Experience:

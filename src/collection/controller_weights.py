@@ -1,4 +1,4 @@
-"""All weights of a controller, on any system: sharing them between processes (`acting.weights`) is POSIX's."""
+"""All weights of a controller, on any system: sharing them between processes (`collection.weights`) is POSIX's."""
 
 from itertools import chain
 from typing import Any

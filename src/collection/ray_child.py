@@ -7,7 +7,7 @@ from utils.processes.shared_memory import NamelessMemory
 
 
 def collect_pickled(connection: Connection, job: bytes, weights: NamelessMemory, board: NamelessMemory) -> None:
-    """`acting.collector_process.collect` for a pickled job."""
-    from acting.collector_process import collect
+    """`collection.collector_process.collect` for a pickled job."""
+    from collection.collector_process import collect
 
     collect(connection, pickle.loads(job), weights, board)  # noqa: S301 - written by the learner's process

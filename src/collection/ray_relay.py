@@ -1,7 +1,7 @@
 """A collector on another machine: an actor of Ray's that is the parent of the collector's process there.
 
 The collector is the same process as on one machine, with its pipe and its shared memory; the actor passes its messages
-on. So whatever an environment does to its process, the actor answers, and the crew's watch works as it does at home.
+on. So whatever an environment does to its process, the actor answers, and the pool's watch works as it does at home.
 The learner sends this module by value: nothing of Muster is imported before `Relay` has found it.
 """
 
@@ -25,21 +25,21 @@ class Relay:
     Args:
         source: the folder `src/` of Muster.
         path: where Python looks for modules in the learner's process.
-        job: a pickled `acting.collector_process.Job`.
+        job: a pickled `collection.collector_process.Job`.
         index, size: of the collector, and how many there are.
         name: of its process.
-        block: bytes of `acting.weights.SharedWeights`.
+        block: bytes of `collection.weights.SharedWeights`.
     """
 
     def __init__(self, source: str, path: list[str], job: Any, index: int, size: int, name: str, block: int):
         self._fault = ""
-        if not os.path.isdir(os.path.join(source, "acting")):
+        if not os.path.isdir(os.path.join(source, "collection")):
             host = os.uname().nodename
             self._fault = f"{host} has no {source}: every machine needs Muster at the same path."
             return
         sys.path[:0] = [one for one in path if one not in sys.path]
-        from acting.collector_board import CollectorBoard
-        from acting.ray_child import collect_pickled
+        from collection.collector_board import CollectorBoard
+        from collection.ray_child import collect_pickled
         from utils.processes.child_process import CONTEXT, ChildProcess
         from utils.processes.shared_memory import NamelessMemory
 

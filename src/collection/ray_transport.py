@@ -1,7 +1,7 @@
-"""Collectors as actors of Ray's, on any machines of a cluster (`acting.transport.Transport`).
+"""Collectors as actors of Ray's, on any machines of a cluster (`collection.transport.Transport`).
 
 Weights go to Ray once for each version, and from there once to each machine. A rollout is copied on arrival: Ray's
-arrays are read-only, and lost with the machine that made them. An actor that is gone is replaced by the crew, wherever
+arrays are read-only, and lost with the machine that made them. An actor that is gone is replaced by the pool, wherever
 there is room: Ray itself repeats nothing.
 """
 
@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from acting import ray_relay
-from acting.collector_board import PLAYING, SENDING, STARTING, CollectorBoard
-from acting.collector_process import FAILED, PLAY, Job
-from acting.weights import SharedWeights
+from collection import ray_relay
+from collection.collector_board import PLAYING, SENDING, STARTING, CollectorBoard
+from collection.collector_process import FAILED, PLAY, Job
+from collection.weights import SharedWeights
 from utils.processes.child_process import CLOSE_TIMEOUT
 from utils.processes.ray_cluster import RayCluster
 
@@ -31,7 +31,7 @@ GROUPS = {"orders": 1, "weights": 1}
 class OnRay:
     """Connects to the cluster, and starts actors.
 
-    Args: see `acting.crew.Crew`.
+    Args: see `collection.collector_pool.CollectorPool`.
 
     Raises:
         ConfigError: there is no such cluster.

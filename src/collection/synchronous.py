@@ -5,14 +5,14 @@ from typing import Any
 
 import torch as th
 
-from acting.contract import Experience, Opponents
-from acting.controller_weights import weights_of
+from collection.contract import Experience, Opponents
+from collection.controller_weights import weights_of
 from runners.base import calls_of_a_test
 from utils.numbers.random_streams import RandomStream
 
 
-class InTurn:
-    """Plays each rollout on demand, with the newest weights (`acting.contract.Acting`).
+class SyncCollection:
+    """Plays each rollout on demand, with the newest weights (`collection.contract.Collection`).
 
     Args: see `acting.build`.
     """
@@ -62,7 +62,7 @@ class InTurn:
             yield played
 
     def log_pending(self) -> None:
-        """See `acting.contract.Acting`; a runner of PyMARL's keeps its statistics until they are due."""
+        """See `collection.contract.Collection`; a runner of PyMARL's keeps its statistics until they are due."""
         getattr(self._runner, "log_pending", lambda: None)()
 
     def settle(self) -> None:

@@ -7,14 +7,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from acting.collector_board import CollectorBoard
-from acting.collector_process import Job, collect
-from acting.weights import SharedWeights
+from collection.collector_board import CollectorBoard
+from collection.collector_process import Job, collect
+from collection.weights import SharedWeights
 from utils.processes import child_process
 
 
 class Transport(Protocol):
-    """What a crew needs of it.
+    """What a pool needs of it.
 
     Attributes:
         board: what collectors say of themselves.
@@ -51,7 +51,7 @@ class Transport(Protocol):
 class InProcesses:
     """Collectors are processes of this machine: child processes with a pipe each, and shared memory.
 
-    Args: see `acting.crew.Crew`.
+    Args: see `collection.collector_pool.CollectorPool`.
     """
 
     def __init__(self, job: Job, weights: SharedWeights, options: dict[str, Any], console: logging.Logger):
@@ -88,7 +88,7 @@ class InProcesses:
 def transport_of(name: str) -> Callable[..., Transport]:
     """What makes the transport that the key `collectors.transport` names."""
     if name == "ray":
-        from acting.ray_transport import OnRay
+        from collection.ray_transport import OnRay
 
         return OnRay
     return InProcesses

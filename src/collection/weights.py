@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch as th
 
-from acting.controller_weights import weights_of
+from collection.controller_weights import weights_of
 from components.one_copy import moved
 from utils.processes.shared_memory import NamelessMemory
 

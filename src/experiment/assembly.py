@@ -7,13 +7,13 @@ from typing import Any
 
 import torch as th
 
-import acting
-from acting.contract import Acting, Opponents
+import collection
 from checkpoints.journal import Journal
 from checks.options import layer_widths
 from checks.plugins import import_plugins
 from checks.registries import chosen, chosen_name
 from checks.teams import of_team
+from collection.contract import Collection, Opponents
 from components.buffers.contract import Buffer
 from components.buffers.with_transforms import build_buffer
 from components.episode_batch import EpisodeBatch
@@ -65,12 +65,12 @@ class Parts:
     """The parts of the loop; `acting_mac` is `mac` or a copy of it, which `acting` keeps up to date.
 
     `teams`: each with its buffer, update plan and learner. `models`: saves and loads those of all teams. `opponents`:
-    who plays which group, or None (`acting.opponents`). `test_stream`: the random numbers of tests. `state`: all of
+    who plays which group, or None (`collection.opponents`). `test_stream`: the random numbers of tests. `state`: all of
     them that have a state. `diagnostics`: timer, monitored values and machine. `live`: keys that change.
     """
 
     runner: Any
-    acting: Acting
+    collection: Collection
     teams: list[Member]
     mac: Any
     acting_mac: Any
@@ -145,7 +145,7 @@ def assemble_players(args: SimpleNamespace, logger: Logger, learns: bool = True)
         if not learns:
             args.device = acting_device(args)
         mac = acting_mac = controller_of(teams)
-        if acting.lag_of(args.acting) or acting_device(args) != args.device:
+        if collection.lag_of(args.acting) or acting_device(args) != args.device:
             acting_mac = copy.deepcopy(mac)
             move_to(acting_device(args), acting_mac)
         # before the runner asks for the memory that agents begin with, and for whatever else their networks make
@@ -158,7 +158,7 @@ def assemble_players(args: SimpleNamespace, logger: Logger, learns: bool = True)
 
 
 def collector_players(args: SimpleNamespace, logger: Logger) -> tuple[Any, Any]:
-    """Runner and controller of a collector, which plays in a process of its own (`acting.collectors`)."""
+    """Runner and controller of a collector, which plays in a process of its own (`collection.collectors`)."""
     import_plugins(args.plugins)
     # nothing learns there: there are no weights that acting could lag behind
     args.acting, args.device = "in_turn", collector_device(args)
@@ -181,13 +181,13 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
                 with of_team(team.name):
                     _add_learner(team, scheme, players, columns, team.logger(logger))
         like = EpisodeBatch(scheme, players.groups, 1, 1, preprocess=players.preprocess, device="meta")
-        playing = acting.build(args, runner, mac, players.acting_mac, logger, like=like)
+        playing = collection.build(args, runner, mac, players.acting_mac, logger, like=like)
         if hasattr(playing, "players_of"):
             playing.players_of = collector_players
         playing.opponents = opponents_of(args, teams, mac, players.acting_mac, runner, logger)
         loop, test_stream = LoopState(), RandomStream(args.seed + TEST_SEED_OFFSET)
         state = RunState(logger.console_logger)
-        # acting is the first: it waits for what is being played, which changes the others
+        # the first, under its first name: it waits for what is being played, which changes the others
         state.register("acting", playing)
         for team in teams:
             team.register(state, None if players.acting_mac is mac else players.acting_mac)

@@ -90,8 +90,8 @@ class PlainRunner(_Answers):
     last_infos: Mapping[Any, Mapping[Any, Any]] = {}
 
 
-class PlainActing(_Answers):
-    """A way of acting of the user's own may play rollouts to their ends, and log nothing of itself."""
+class PlainCollection(_Answers):
+    """A collection of the user's own may play rollouts to their ends, and log nothing of itself."""
 
     steps_in_play = 0
     dropped_because = ""

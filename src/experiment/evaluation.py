@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from acting.in_turn import InTurn
 from checkpoints.model_files import load_weights
+from collection.synchronous import SyncCollection
 from envs.contract.infos import is_true
 from experiment.loaded_run import loaded_run
 from experiment.replay_recording import attach_recorder, mixes_chosen_values, save_replay
@@ -61,7 +61,7 @@ def evaluate_model(args: SimpleNamespace, logger: Logger, folder: RunFolder, mod
         with loaded_run(args, logger, model, step) as run:
             run.runner.on_test_episode = table.add
             attach_recorder(args, run.runner, _mixer(args, model), logger)
-            for _ in InTurn(run.runner, run.mac, run.mac, logger).test(run.stream):
+            for _ in SyncCollection(run.runner, run.mac, run.mac, logger).test(run.stream):
                 pass  # the table has the episodes so far
             logger.print_test(step)
             logger.log_stat("episode", args.test_nepisode, step)

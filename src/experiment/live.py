@@ -131,7 +131,7 @@ def live_changes(
     args: SimpleNamespace,
     schedules: Mapping[str, Mapping],
     teams: list[Member],
-    acting: Any,
+    collection: Any,
     acting_mac: Any,
     console: Any,
 ) -> "LiveChanges":
@@ -139,19 +139,19 @@ def live_changes(
 
     Args:
         schedules: by team, that of the whole run under "".
-        acting: lets the runner play; tells other processes.
+        collection: lets the runner play; tells other processes.
     """
     configs, keys = {}, set()
     for team in teams:
         own_mac = acting_mac if team.view is None or not team.name else acting_mac.teams[team.name].mac
         parts = [team, team.learner, *parts_that_act(team.mac), *parts_that_act(own_mac), team.buffer, team.plan]
-        parts += [acting, acting.runner] if not team.name else []
+        parts += [collection, collection.runner] if not team.name else []
         of_others = of_environment(team.args) if team.name else ()
         configs[team.name] = LiveConfig(team.args, schedules[team.name], parts, of_others)
         keys |= {key for key in configs[team.name].options if key not in OF_EXPERIMENTS or key == "replay_ratio"}
     runners = REGISTRIES["runner"].options
     if "" not in configs:
-        configs[""] = LiveConfig(args, schedules[""], [acting, acting.runner], keys - {*runners})
+        configs[""] = LiveConfig(args, schedules[""], [collection, collection.runner], keys - {*runners})
     path = Path(args.local_results_path, RUNS, vars(args).get("unique_token", ""), LIVE)
     return LiveChanges(configs, path, console)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from acting import lag_of
-from acting.in_turn import best_episodes
+from collection import lag_of
+from collection.synchronous import best_episodes
 from components.sampling.compose import Minibatches
 from experiment.assembly import Parts
 from experiment.best_episodes import SavedBestEpisodes
-from experiment.contracts import PlainActing, PlainBuffer, PlainLearner
+from experiment.contracts import PlainBuffer, PlainCollection, PlainLearner
 from experiment.inspection import Inspection
 from experiment.out_of_memory import out_of_memory
 from experiment.rare_infos import RareInfos
@@ -51,7 +51,7 @@ class TrainingLoop:
     def __init__(self, args: SimpleNamespace, parts: Parts, logger: Logger, saver: RunSaver, signals: StopSignals):
         self.args, self.parts, self.logger, self.saver, self.signals = args, parts, logger, saver, signals
         self.console = logger.console_logger
-        self.acting, self.state = parts.acting, parts.loop
+        self.collection, self.state = parts.collection, parts.loop
         self._models = SavedModels(args, parts.models, logger)
         self._best = SavedBestEpisodes(args, parts.models, logger)
         faults = Path(args.local_results_path, RUNS, args.unique_token, FAULTS)
@@ -67,7 +67,7 @@ class TrainingLoop:
             Interrupted: by a signal; a checkpoint was written.
             MusterError: something failed; the message names the files that were kept.
         """
-        self._start_t = self._last_t = self.acting.t_env
+        self._start_t = self._last_t = self.collection.t_env
         if not self.args.test_nepisode:
             self.state.testing = None  # of a run that stopped within a test, and resumes without
         if not self.saver.resumed:
@@ -94,10 +94,10 @@ class TrainingLoop:
                 raise fault from error
             raise
         finally:
-            self.acting.close()
+            self.collection.close()
             self.saver.close()
         passed = time_str(time.monotonic() - self._start_time)
-        self.console.info(f"Finished Training: {self.acting.t_env} steps in {passed}")
+        self.console.info(f"Finished Training: {self.collection.t_env} steps in {passed}")
 
     def _train_or_stop(self) -> None:
         try:
@@ -115,7 +115,7 @@ class TrainingLoop:
             if state.testing is not None:
                 self._show_time_left()
                 self._test()
-            t_env = self.acting.t_env
+            t_env = self.collection.t_env
             if args.save_model and self._save_due(t_env):
                 with timed("save"):
                     self._save_models(t_env)
@@ -131,9 +131,9 @@ class TrainingLoop:
 
     def _gather_and_learn(self) -> None:
         args, state, parts = self.args, self.state, self.parts
-        parts.live.before_rollout(self.acting.t_env, self.logger)
+        parts.live.before_rollout(self.collection.t_env, self.logger)
         with timed("play"), self.signals.playing():
-            experience = self.acting.take()
+            experience = self.collection.take()
         self._best.keep(experience.best)
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
         if all(PlainBuffer.of(team.buffer).taken_on == "cpu" for team in parts.learning):
@@ -145,7 +145,7 @@ class TrainingLoop:
             state.last_test_T = t_env
             state.testing = 0
         elif t_env <= args.t_max:  # the runner plays tests, too
-            self.acting.begin_next()
+            self.collection.begin_next()
         if self._is_finite(batch, t_env):
             for team in parts.learning:
                 if (seen := team.learns_from(batch, experience.learning)) is None:
@@ -177,7 +177,7 @@ class TrainingLoop:
         except NonFiniteError as error:
             raise self._not_finite(error.statistic, sample, t_env) from None
         self.state.updates += 1
-        self.acting.weights_changed = True
+        self.collection.weights_changed = True
         if uses := learner.take_extra_uses():
             team.plan.owe(uses)
         self.parts.diagnostics.updates = self.state.updates
@@ -215,22 +215,22 @@ class TrainingLoop:
         )
 
     def _inspect(self, what: str, batch: Any, always: bool = False) -> Path:
-        return self._inspection.keep(what, batch, self.acting.t_env, self.state.episode, always)
+        return self._inspection.keep(what, batch, self.collection.t_env, self.state.episode, always)
 
     def _test(self) -> None:
         """Play exactly `test_nepisode` episodes, as far as the runner counts (the last rollout may bring more)."""
         with timed("test"):
             self._play_test()
-        self.logger.print_test(self.acting.t_env)
+        self.logger.print_test(self.collection.t_env)
         self._rare_infos.tell()
         if self._keeps_models:
-            self._models.save_best(self.acting.t_env)
+            self._models.save_best(self.collection.t_env)
 
     def _play_test(self) -> None:
         state, parts = self.state, self.parts
         begun = state.testing or 0
         learners = [team.learner for team in parts.learning]
-        for played in self._played(with_averages(learners, self.acting.test(parts.test_stream, begun))):
+        for played in self._played(with_averages(learners, self.collection.test(parts.test_stream, begun))):
             state.testing = played
             self._best.keep(best_episodes(parts.runner))
             self._heed_signals()
@@ -249,7 +249,7 @@ class TrainingLoop:
             yield played
 
     def _show_time_left(self) -> None:
-        t_env = self.acting.t_env
+        t_env = self.collection.t_env
         if self.logger.progress is None and t_env > self._last_t > self._start_t:  # the first steps give no speed
             self.console.info(f"t_env: {t_env} / {self.args.t_max}")
             left = time_to_go(time.monotonic() - self._last_time, self._last_t, t_env, self.args.t_max)
@@ -259,12 +259,12 @@ class TrainingLoop:
 
     def _finish(self) -> None:
         """The last test, save and summary; a longer run resumes from before them."""
-        args, state, t_env = self.args, self.state, self.acting.t_env
+        args, state, t_env = self.args, self.state, self.collection.t_env
         trained = t_env > state.start_T
         self._look_at_last_steps()
         if trained:
             self.saver.save_last()
-            self.acting.log_pending()
+            self.collection.log_pending()
         if args.test_nepisode and state.last_test_T != t_env and trained:
             state.last_test_T, state.testing = t_env, 0
             self._test()
@@ -281,14 +281,14 @@ class TrainingLoop:
         """The limit of the run that is reached, a key of the config; empty if none is."""
         args, hours = self.args, self.logger.seconds() / 3600
         limits = {
-            "t_max": self.acting.t_env > args.t_max,
+            "t_max": self.collection.t_env > args.t_max,
             "max_updates": args.max_updates and self.state.updates >= args.max_updates,
             "max_hours": args.max_hours and hours >= args.max_hours,
         }
         return next((key for key, reached in limits.items() if reached), "")
 
     def _mark_done(self) -> None:
-        figures = {"limit": self._reached(), "t_env": self.acting.t_env, "updates": self.state.updates}
+        figures = {"limit": self._reached(), "t_env": self.collection.t_env, "updates": self.state.updates}
         try:
             self.saver.folder.mark_done(figures)
         except OSError as error:
@@ -302,7 +302,7 @@ class TrainingLoop:
                 self.logger.log_stat(key, count, t_env)
         if lag_of(self.args.acting):
             self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)
-        for key, figure in PlainActing.of(self.acting).figures().items():
+        for key, figure in PlainCollection.of(self.collection).figures().items():
             self.logger.log_stat(key, figure, t_env)
         self.logger.log_stat("episode", self.state.episode, t_env)
         self.parts.diagnostics.write()
@@ -334,11 +334,11 @@ class TrainingLoop:
 
     def _report_rollout(self) -> None:
         """Log what becomes of a rollout that was being played."""
-        acting = PlainActing.of(self.acting)
-        if not acting.steps_in_play:
+        collection = PlainCollection.of(self.collection)
+        if not collection.steps_in_play:
             return
-        steps = f"{counted(acting.steps_in_play, 'step')} of the rollout that was being played"
-        if acting.dropped_because:
-            self.console.warning(f"{steps} are dropped, because {acting.dropped_because}.")
+        steps = f"{counted(collection.steps_in_play, 'step')} of the rollout that was being played"
+        if collection.dropped_because:
+            self.console.warning(f"{steps} are dropped, because {collection.dropped_because}.")
         else:
             self.console.info(f"The checkpoint also has {steps}.")

@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
-from acting.contract import Opponents
-from acting.opponents import REGISTRY
+from collection.contract import Opponents
+from collection.opponents import REGISTRY
 from experiment.teams import Member
 from records.logger import Logger
 from utils.errors import ConfigError

@@ -40,7 +40,7 @@ class RunSaver:
 
     def __init__(self, args: SimpleNamespace, config: dict, parts: Parts, logger: Logger, folder: RunFolder):
         self._args, self._config, self._parts, self._logger, self.folder = args, config, parts, logger, folder
-        self._acting, self._loop = parts.acting, parts.loop
+        self._collection, self._loop = parts.collection, parts.loop
         self._console = logger.console_logger
         self._writer: CheckpointWriter | None = None
         self._failures = 0
@@ -119,7 +119,7 @@ class RunSaver:
     def save_after_fault(self) -> str:
         """As `save_now`, after a failure. Nothing is written before the run has trained, or with spoilt weights."""
         spoilt = any(non_finite_part(team.mac) for team in self._parts.learning)
-        if self._failures or spoilt or self._acting.t_env <= self._loop.start_T:
+        if self._failures or spoilt or self._collection.t_env <= self._loop.start_T:
             return self._how_to_resume()
         try:
             self._save_and_wait()
@@ -148,7 +148,7 @@ class RunSaver:
         # an unobserved run has had no metric log until now
         self._logger.setup_metric_log(str(self.folder.metrics))
         self._parts.diagnostics.open(str(self.folder.diagnostics))
-        t_env = self._acting.t_env
+        t_env = self._collection.t_env
         self._loop.last_checkpoint_T, self._last_time = t_env, time.monotonic()
         tests = self._logger.stats.get("test_return_mean")
         figures = {
@@ -220,7 +220,7 @@ class RunSaver:
                 time.sleep(wait)
 
     def _kept(self) -> str:
-        return f"Everything up to step {self._acting.t_env} is kept."
+        return f"Everything up to step {self._collection.t_env} is kept."
 
     def _how_to_resume(self) -> str:
         if self._writer is None or self._writer.newest is None:

@@ -26,7 +26,7 @@ class LoopState:
     # rollouts played of a test that is not finished
     testing: int | None = None
     skipped_rollouts: int = 0
-    # of the last rollout; see `acting.contract.Experience`
+    # of the last rollout; see `collection.contract.Experience`
     weight_lag: int = 0
 
     def state_dict(self) -> dict:

@@ -36,7 +36,7 @@ def validate(args: SimpleNamespace, parts: Parts, logger: Logger) -> dict[str, f
         for team in parts.learning:
             figures |= _learn(team, batch, parts)
     finally:
-        parts.acting.close()
+        parts.collection.close()
     figures["megabytes"] = _megabytes()
     speed = figures["steps_per_second"]
     console.info(f"Playing: {speed:,.0f} steps/s.")
@@ -62,17 +62,17 @@ def validate(args: SimpleNamespace, parts: Parts, logger: Logger) -> dict[str, f
 
 def _play(parts: Parts) -> tuple[Any, dict[str, float]]:
     """The last of a few rollouts, and the speed of playing."""
-    acting = parts.acting
+    collection = parts.collection
     # the first one starts and compiles
-    batch, before, started = acting.take().batch, acting.t_env, time.monotonic()
+    batch, before, started = collection.take().batch, collection.t_env, time.monotonic()
     for _ in range(ROLLOUTS):
-        batch = acting.take().batch
+        batch = collection.take().batch
         if time.monotonic() - started > PATIENCE:
             break
     if place := batch.first_non_finite():
         raise MusterError(f"The environment's data is not finite: {place}.")
     seconds = max(time.monotonic() - started, 1e-9)
-    return batch, {"steps_per_second": (acting.t_env - before) / seconds}
+    return batch, {"steps_per_second": (collection.t_env - before) / seconds}
 
 
 def _learn(team: Member, batch: Any, parts: Parts) -> dict[str, float]:
@@ -92,7 +92,7 @@ def _learn(team: Member, batch: Any, parts: Parts) -> dict[str, float]:
         sample = team.buffer.sample()
         for part in sample if isinstance(sample, Minibatches) else (sample,):
             started = time.monotonic()
-            team.learner.train(part, parts.acting.t_env, 0)
+            team.learner.train(part, parts.collection.t_env, 0)
             seconds.append(time.monotonic() - started)
     # on average over some rollouts
     per_step = sum(team.plan.due(added) for _ in range(100)) / 100 / max(added, 1)

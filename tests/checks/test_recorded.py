@@ -4,10 +4,10 @@ import shlex
 
 import pytest
 
-from acting.collector_options import OPTIONS as OF_COLLECTORS
 from checks.options import options_of_keys
 from checks.recorded import JUDGED_WITHIN, UNUSED_IN_PLAY, allowed, as_words, reaching, statement_of
 from cli.settings import check_settings
+from collection.collector_options import OPTIONS as OF_COLLECTORS
 from envs import REGISTRY as environments
 from envs import reaches_of
 from learners import REGISTRY as learners

@@ -6,10 +6,10 @@ import threading
 import pytest
 import torch as th
 
-from acting import REGISTRY, lag_of
-from acting.ahead import Ahead
-from acting.contract import Experience
-from acting.in_turn import InTurn
+from collection import REGISTRY, lag_of
+from collection.asynchronous import AsyncCollection
+from collection.contract import Experience
+from collection.synchronous import SyncCollection
 from components.selectors import Exploring
 from helpers import empty_batch, make_args
 from records.logger import Logger
@@ -51,7 +51,7 @@ class _Runner:
 def test_each_rollout_has_the_newest_weights():
     mac = _MAC(0)
     runner = _Runner(mac)
-    rollouts = InTurn(runner, mac, mac, Logger(CONSOLE))
+    rollouts = SyncCollection(runner, mac, mac, Logger(CONSOLE))
     for weight in (0, 1, 2):
         mac.weight = weight
         assert rollouts.take() == Experience(weight, t_env=10 * (weight + 1), episodes=2, lag=0)
@@ -64,7 +64,7 @@ def test_an_overlapping_rollout_has_the_weights_it_began_with():
     mac, acting, gate = _MAC(0), _MAC(None), threading.Event()
     gate.set()
     runner = _Runner(acting, gate)
-    rollouts = Ahead(runner, mac, acting, Logger(CONSOLE), LIKE)
+    rollouts = AsyncCollection(runner, mac, acting, Logger(CONSOLE), LIKE)
     try:
         assert rollouts.take() == Experience(0, t_env=10, episodes=2, lag=0)
         gate.clear()
@@ -87,7 +87,7 @@ def test_a_learner_with_its_own_controller_knows_the_exploration_while_acting():
     """With the second rollout, which starts at step 10, of a decay from 1 to 0 in 40 steps: 0.75."""
     mac, acting = _MAC(0), _MAC(0)
     mac.action_selector = Exploring(make_args(epsilon_start=1.0, epsilon_finish=0.0, epsilon_anneal_time=40))
-    rollouts = InTurn(_Runner(acting), mac, acting, Logger(CONSOLE))
+    rollouts = SyncCollection(_Runner(acting), mac, acting, Logger(CONSOLE))
     rollouts.take()
     assert mac.action_selector.epsilon == 1.0
     rollouts.take()
@@ -96,12 +96,12 @@ def test_a_learner_with_its_own_controller_knows_the_exploration_while_acting():
 
 def test_a_runner_without_a_state_keeps_its_counts():
     mac = _MAC(0)
-    rollouts = InTurn(_Runner(mac), mac, mac, Logger(CONSOLE))
+    rollouts = SyncCollection(_Runner(mac), mac, mac, Logger(CONSOLE))
     rollouts.take()
     state = rollouts.state_dict()
     assert state == {"t_env": 10, "runner": {"t_env": 10}}
     runner = _Runner(mac)
-    other = InTurn(runner, mac, mac, Logger(CONSOLE))
+    other = SyncCollection(runner, mac, mac, Logger(CONSOLE))
     other.load_state_dict(state)
     assert (other.t_env, runner.t_env) == (10, 10)
     assert other.take().t_env == 20
@@ -111,7 +111,7 @@ def test_a_runner_without_a_state_keeps_its_counts():
 
 def test_a_fault_in_the_background_is_raised_where_the_rollout_is_wanted():
     acting = _MAC(0)
-    rollouts = Ahead(_Runner(acting), _MAC(0), acting, Logger(CONSOLE), LIKE)
+    rollouts = AsyncCollection(_Runner(acting), _MAC(0), acting, Logger(CONSOLE), LIKE)
     for _ in range(3):
         rollouts.take()
     rollouts.begin_next()
@@ -124,7 +124,7 @@ def test_a_fault_in_the_background_is_raised_where_the_rollout_is_wanted():
 def test_close_waits_for_the_rollout_in_progress():
     acting, gate = _MAC(0), threading.Event()
     runner = _Runner(acting, gate)
-    rollouts = Ahead(runner, _MAC(0), acting, Logger(CONSOLE), LIKE)
+    rollouts = AsyncCollection(runner, _MAC(0), acting, Logger(CONSOLE), LIKE)
     rollouts.begin_next()
     threading.Timer(0.2, gate.set).start()
     rollouts.close()
@@ -154,7 +154,7 @@ def test_log_entries_of_an_overlapping_rollout_are_written_when_it_is_taken(tmp_
     logger, gate = Logger(CONSOLE), threading.Event()
     logger.setup_metric_log(str(tmp_path / "metrics.csv"))
     acting = _MAC(0)
-    rollouts = Ahead(_LoggingRunner(acting, logger, gate), _MAC(0), acting, logger, LIKE)
+    rollouts = AsyncCollection(_LoggingRunner(acting, logger, gate), _MAC(0), acting, logger, LIKE)
     rollouts.begin_next()
     gate.set()
     rollouts.settle()
@@ -168,12 +168,12 @@ def test_log_entries_of_an_overlapping_rollout_are_written_when_it_is_taken(tmp_
 
 def test_log_entries_of_a_rollout_played_ahead_are_part_of_the_state(tmp_path):
     logger, acting = Logger(CONSOLE), _MAC(0)
-    rollouts = Ahead(_LoggingRunner(acting, logger), _MAC(0), acting, logger, LIKE)
+    rollouts = AsyncCollection(_LoggingRunner(acting, logger), _MAC(0), acting, logger, LIKE)
     rollouts.begin_next()
     state = rollouts.state_dict()
     assert not logger.stats
     rollouts.close()
-    other = Ahead(_LoggingRunner(acting, logger), _MAC(0), acting, logger, LIKE)
+    other = AsyncCollection(_LoggingRunner(acting, logger), _MAC(0), acting, logger, LIKE)
     other.load_state_dict(state)
     assert other.take().batch.batch_size == 2
     assert logger.stats == {"began": [(0, 1.0)], "return_mean": [(10, 2.5)]}
@@ -184,7 +184,7 @@ def test_log_entries_before_a_fault_are_kept():
     logger, acting = Logger(CONSOLE), _MAC(0)
     runner = _LoggingRunner(acting, logger)
     runner.t_env = 30
-    rollouts = Ahead(runner, _MAC(0), acting, logger, LIKE)
+    rollouts = AsyncCollection(runner, _MAC(0), acting, logger, LIKE)
     rollouts.begin_next()
     with pytest.raises(RuntimeError, match="lost its map"):
         rollouts.take()

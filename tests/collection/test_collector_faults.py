@@ -7,9 +7,9 @@ from contextlib import closing
 
 import pytest
 
-from acting import crew as crew_module
-from acting.collector_board import STARTING, WAITING
 from collecting import collectors, new_logger, seen
+from collection import collector_pool as pool_module
+from collection.collector_board import STARTING, WAITING
 from utils.errors import MusterError
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="locks of files"), pytest.mark.slow]
@@ -29,7 +29,7 @@ class TestFaults:
                 seeds.add((experience.source, seen(experience)[2]))
                 time.sleep(0.01)
             assert made.t_env == 10 * len(sources)
-            assert made._crew.restarts == 1
+            assert made._pool.restarts == 1
         assert len(seeds) == 3  # the new one has another seed
         reason = {"exit": "exit code 3", "hang": "did not answer to a rollout for 1.5 seconds (collectors.timeout)"}
         assert reason.get(what, "the track is gone") in caplog.text
@@ -61,17 +61,17 @@ class TestFaults:
         """SIGSTOP may come at any moment: the run continues whenever it does."""
         with closing(collectors(new_logger(), timeout=1.0)) as made:
             made.take()
-            while made._crew.board.states[0] == STARTING:  # when it may be silent for longer
+            while made._pool.board.states[0] == STARTING:  # when it may be silent for longer
                 made.take()
-            os.kill(made._crew.members[0].process.pid, signal.SIGSTOP)
+            os.kill(made._pool.collectors[0].process.pid, signal.SIGSTOP)
             deadline = time.monotonic() + 30
-            while not made._crew.restarts and time.monotonic() < deadline:
+            while not made._pool.restarts and time.monotonic() < deadline:
                 made.take()
                 time.sleep(0.02)
-            assert made._crew.restarts == 1
+            assert made._pool.restarts == 1
 
     def test_a_queue_that_brings_nothing_is_reported(self, caplog, monkeypatch):
-        monkeypatch.setattr(crew_module, "REPORT_EVERY", 0.2)
+        monkeypatch.setattr(pool_module, "REPORT_EVERY", 0.2)
         pause = {"collector-0": 1.5, "collector-1": 1.5}
         with closing(collectors(new_logger(), pause=pause)) as made, caplog.at_level("WARNING"):
             made.take()
@@ -81,14 +81,14 @@ class TestFaults:
     def test_a_full_queue_holds_collectors_up_and_loses_nothing(self):
         with closing(collectors(new_logger(), queue=2)) as made:
             taken = [made.take()]
-            members, board = made._crew.members, made._crew.board
+            pool, board = made._pool.collectors, made._pool.board
             deadline = time.monotonic() + 30
-            while not (board.states == WAITING).all() or sum(len(one.rollouts) for one in members) < 6:
-                made._crew._receive_all(0.05, made.t_env)
-                assert time.monotonic() < deadline, (board.states, [len(one.rollouts) for one in members])
+            while not (board.states == WAITING).all() or sum(len(one.rollouts) for one in pool) < 6:
+                made._pool._receive_all(0.05, made.t_env)
+                assert time.monotonic() < deadline, (board.states, [len(one.rollouts) for one in pool])
             # the learner learns for a while: nobody plays more than there is room for
-            made._crew._receive_all(0.3, made.t_env)
-            assert [(len(one.rollouts), one.granted) for one in members] == [(3, 0), (3, 0)]
+            made._pool._receive_all(0.3, made.t_env)
+            assert [(len(one.rollouts), one.granted) for one in pool] == [(3, 0), (3, 0)]
             taken += [made.take() for _ in range(20)]
         for source in (0, 1):
             counts = [int(seen(one)[1]) for one in taken if one.source == source]
@@ -97,7 +97,7 @@ class TestFaults:
     def test_all_processes_end(self):
         made = collectors(new_logger(), processes=3)
         made.take()
-        pids = [member.process.pid for member in made._crew.members]
+        pids = [collector.process.pid for collector in made._pool.collectors]
         made.close()
         made.close()
         assert not any(_runs(pid) for pid in pids)
@@ -105,7 +105,7 @@ class TestFaults:
     def test_a_collector_that_does_not_close_is_killed(self):
         made = collectors(new_logger(), processes=1, pause={"collector-0": 60})
         made._begin()
-        pid = made._crew.members[0].process.pid
+        pid = made._pool.collectors[0].process.pid
         started = time.monotonic()
         made.close()
         assert time.monotonic() - started < 15

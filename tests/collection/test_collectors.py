@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acting.collector_board import PLAYING, STARTING
-from acting.collectors import Collectors
-from acting.crew import Member
 from collecting import collectors, learn, new_logger, seen
+from collection.collector_board import PLAYING, STARTING
+from collection.collector_pool import Collector
+from collection.collectors import Collectors
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="locks of files"), pytest.mark.slow]
 
@@ -31,8 +31,8 @@ def test_no_rollout_is_older_than_the_bound(processes, queue, spare, seed, skewe
     rng = np.random.default_rng(seed)
     made = Collectors.__new__(Collectors)
     most = processes * (queue + 1) + spare
-    members = [Member(index) for index in range(processes)]
-    made._options, made._most, made._crew = {"deterministic": False}, most, SimpleNamespace(members=members)
+    collectors = [Collector(index) for index in range(processes)]
+    made._options, made._most, made._pool = {"deterministic": False}, most, SimpleNamespace(collectors=collectors)
     playing = np.zeros(processes, dtype=np.int64)
     left = np.zeros(processes, dtype=np.int64)
 
@@ -40,27 +40,27 @@ def test_no_rollout_is_older_than_the_bound(processes, queue, spare, seed, skewe
         playing[index] = version
         left[index] = rng.integers(1, 60 if skewed and index == 0 else 6)
 
-    for member in members:
-        member.granted = queue + 1
-        begin(member.index, 0)
+    for collector in collectors:
+        collector.granted = queue + 1
+        begin(collector.index, 0)
     waits = 0
     for version in range(150):
-        member = made._next(version, playing)
-        while member is None:
+        collector = made._next(version, playing)
+        while collector is None:
             waits += 1
             assert waits < 10**5
-            for other in members:
+            for other in collectors:
                 if other.granted:
                     left[other.index] -= 1
                     if left[other.index] <= 0:
                         other.rollouts.append(SimpleNamespace(version=int(playing[other.index])))
                         other.granted -= 1
                         begin(other.index, version)
-            member = made._next(version, playing)
-        assert 0 <= version - member.rollouts.popleft().version <= most
-        if not member.granted:
-            begin(member.index, version)
-        member.granted += 1
+            collector = made._next(version, playing)
+        assert 0 <= version - collector.rollouts.popleft().version <= most
+        if not collector.granted:
+            begin(collector.index, version)
+        collector.granted += 1
 
 
 def test_collectors_in_turn_have_the_weights_of_the_moment():
@@ -142,7 +142,7 @@ def test_without_turns_a_resumed_run_says_what_is_not_repeated(caplog):
 def test_a_slow_collector_does_not_hold_up_the_others_before_its_rollout_gets_old():
     with closing(collectors(new_logger(), processes=2, max_lag=6, pause={"collector-1": 1.5})) as made:
         made.take()
-        while (made._crew.board.states == STARTING).any():  # nobody waits for one that starts
+        while (made._pool.board.states == STARTING).any():  # nobody waits for one that starts
             time.sleep(0.01)
         order, lags = [], []
         for _ in range(12):
@@ -159,7 +159,7 @@ def test_collectors_fetch_weights_within_a_rollout():
     """Each collector's first rollout lasts until the learner has published, and pulls at every step."""
     with closing(collectors(new_logger(), processes=1, queue=0, pull_steps=1, pause={"collector-0": 0.5})) as made:
         made.take()
-        while made._crew.board.states[0] != PLAYING:
+        while made._pool.board.states[0] != PLAYING:
             time.sleep(0.001)
         # it fetches its first weights in no time, and pauses before it acts
         time.sleep(0.1)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch as th
 
-from acting.in_turn import InTurn
+from collection.synchronous import SyncCollection
 from experiment.loop import TrainingLoop
 from experiment.state import LoopState
 from fakes import RecordingLogger
@@ -30,7 +30,7 @@ def _copies(config):
     config = check_config(config)
     config["env_args"]["seed"] = 1
     parts = assemble(SimpleNamespace(**config, device="cuda", unique_token="token"), RecordingLogger())
-    mac, copied, acting, found = parts.mac, parts.acting_mac, parts.acting, {}
+    mac, copied, acting, found = parts.mac, parts.acting_mac, parts.collection, {}
 
     def count(what):
         pretend_gpu.counts.clear()
@@ -67,7 +67,9 @@ def _states(mac):
 def test_controllers_that_are_no_networks_are_always_asked():
     """Nothing is known of a user's own, so it may have changed."""
     loads = []
-    acting = InTurn(SimpleNamespace(t_env=0), object(), SimpleNamespace(load_state=loads.append), RecordingLogger())
+    acting = SyncCollection(
+        SimpleNamespace(t_env=0), object(), SimpleNamespace(load_state=loads.append), RecordingLogger()
+    )
     acting._update_weights()
     acting._update_weights()
     assert len(loads) == 2
@@ -76,8 +78,8 @@ def test_controllers_that_are_no_networks_are_always_asked():
 def test_an_update_tells_acting_that_weights_have_changed():
     """Whatever torch's counts say: fused optimisers leave them as they are."""
     loop = TrainingLoop.__new__(TrainingLoop)
-    loop.state, loop.acting = LoopState(), SimpleNamespace(weights_changed=False)
+    loop.state, loop.collection = LoopState(), SimpleNamespace(weights_changed=False)
     loop.parts = SimpleNamespace(diagnostics=SimpleNamespace())
     learner = SimpleNamespace(train=lambda *_: None, skipped_updates=0)
     loop._update(SimpleNamespace(learner=learner), SimpleNamespace(scheme={}), 0)
-    assert loop.acting.weights_changed and loop.state.updates == 1
+    assert loop.collection.weights_changed and loop.state.updates == 1

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from acting.opponents.pool import Pool
-from acting.opponents.win_rates import Scores, won
+from collection.opponents.pool import Pool
+from collection.opponents.win_rates import Scores, won
 
 SIDES = {"red": "first", "blue": "second", "green": "second"}
 

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from acting import ray_transport
-from acting.ray_relay import Relay
 from collecting import collectors, learn, new_logger, seen
+from collection import ray_transport
+from collection.ray_relay import Relay
 from ray_standin import StandInActors
 from utils.errors import ConfigError, MusterError
 from utils.processes.ray_cluster import RayCluster, note
@@ -103,7 +103,7 @@ def test_weights_are_fetched_within_a_rollout(cluster):
         time.sleep(0.2)
         learn(made)
         made._weights.publish()
-        made._crew.publish()
+        made._pool.publish()
         late = made.take()
         assert (late.lag, seen(late)[0]) == (1, 1)
 
@@ -117,7 +117,7 @@ def test_a_collector_that_waited_for_a_machine_begins_with_the_weights_of_then(c
         for _ in range(5):
             learn(made)
             made._weights.publish()
-            made._crew.publish()
+            made._pool.publish()
         cluster.room.set()
         experience = made.take()
     assert (experience.lag, seen(experience)[0]) == (0, 5)
@@ -128,7 +128,7 @@ def test_a_failed_collector_is_restarted(cluster, tmp_path, caplog, what):
     faults = {"collector-1": (2, what, str(tmp_path / "failed"))}
     with closing(on_ray(faults=faults, timeout=2.5)) as made, caplog.at_level("WARNING"):
         taken = until(made, lambda taken: len({(one.source, seen(one)[2]) for one in taken}) == 3)
-        assert made.t_env == 10 * len(taken) and made._crew.restarts == 1
+        assert made.t_env == 10 * len(taken) and made._pool.restarts == 1
     reason = {"exit": "exit code 3", "hang": "did not answer to a rollout for 2.5 seconds (collectors.timeout)"}
     assert reason.get(what, "the track is gone") in caplog.text
     assert "It is restarted with new episodes" in caplog.text
@@ -139,7 +139,7 @@ def test_an_actor_that_is_gone_with_its_machine_is_replaced(cluster, caplog):
         made.take()
         cluster.actors[0].kill()
         until(made, lambda taken: len(cluster.actors) == 3 and taken[-1].source == 0)
-        assert made._crew.restarts == 1
+        assert made._pool.restarts == 1
     assert "its actor of Ray's, or its machine, is gone (WorkerCrashedError)" in caplog.text
 
 
@@ -150,7 +150,7 @@ def test_the_others_play_on_while_there_is_no_machine_for_one(cluster):
         cluster.room.clear()
         try:
             cluster.actors[0].kill()
-            until(made, lambda taken: made._crew.restarts == 1)
+            until(made, lambda taken: made._pool.restarts == 1)
             sources = []
             for _ in range(10):
                 learn(made)
@@ -226,10 +226,10 @@ def test_on_ray_itself(real, monkeypatch, caplog):
     assert taken["ray"] == taken["processes"]
     with closing(on_ray()) as made, caplog.at_level("WARNING"):
         made.take()
-        actor = made._crew.members[0].connection._actor
+        actor = made._pool.collectors[0].connection._actor
         pid = real.ray.get(actor.__ray_call__.remote(lambda relay: os.getpid()), timeout=60)
         os.kill(pid, signal.SIGKILL)
-        until(made, lambda taken: made._crew.restarts == 1 and taken[-1].source == 0, seconds=120)
+        until(made, lambda taken: made._pool.restarts == 1 and taken[-1].source == 0, seconds=120)
     assert "or its machine, is gone" in caplog.text
 
 

@@ -9,9 +9,9 @@ import pytest
 import torch as th
 import torch.nn as nn
 
-from acting.collector_board import CollectorBoard
-from acting.controller_weights import weights_of
-from acting.weights import SharedWeights
+from collection.collector_board import CollectorBoard
+from collection.controller_weights import weights_of
+from collection.weights import SharedWeights
 from components.batch_state import batch_arrays, batch_of_arrays
 from helpers import empty_batch, random_batch
 from utils.processes.child_process import CONTEXT, ChildProcess

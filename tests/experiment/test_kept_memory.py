@@ -35,8 +35,8 @@ def check(batch, memory, key):
 def test_memory_after_each_decision_is_kept(tmp_path, algorithm, runner, agent):
     """By episodes and in rollouts, in which episodes end; of an LSTM it is a tree."""
     with assembled(two_step(tmp_path, algorithm, runner=runner, agent=agent)) as parts:
-        parts.acting.take()
-        batch = parts.acting.take().batch
+        parts.collection.take()
+        batch = parts.collection.take().batch
         with th.no_grad():
             _, memory = unroll_mac(parts.mac, batch)
     for path, leaf in leaves(memory):
@@ -47,7 +47,7 @@ def test_a_team_keeps_that_of_its_agents(tmp_path):
     config = config_of(tmp_path, "episodes_continuous", batch_size_run=2)
     config["teams"]["trucks"]["keep_memory"] = True
     with assembled(config) as parts:
-        batch = parts.acting.take().batch
+        batch = parts.collection.take().batch
     kept = {key for key in batch.scheme if key.partition("/")[2] == "hidden_state"}
     assert kept == {"trucks/hidden_state"}
     assert batch["trucks/hidden_state"].any()

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 import torch.nn as nn
 
-from acting import REGISTRY as ways_of_acting
-from acting import lag_of
 from checkpoints.errors import CheckpointError
 from checkpoints.tree import load_tree, save_tree, tree_of_tensors
 from checks import check_config
 from cli.compose import compose_config
+from collection import REGISTRY as ways_of_acting
+from collection import lag_of
 from experiment.assembly import Parts, assemble
 from experiment.loop import TrainingLoop
 from experiment.state import RunState
@@ -72,9 +72,9 @@ def playing(tmp_path, algorithm, changes, seed):
     loop = TrainingLoop(args, parts, logger, None, StopSignals())
     try:
         yield parts, loop
-        parts.acting.settle()
+        parts.collection.settle()
     finally:
-        parts.acting.close()
+        parts.collection.close()
         parts.runner.close_env()
 
 
@@ -138,7 +138,7 @@ def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
             if seed == 1:
                 for _ in range(5):  # which end within an episode
                     loop._gather_and_learn()
-                parts.acting.settle()
+                parts.collection.settle()
                 save_tree(parts.state.capture(), tmp_path / "state.th")
                 kept = copy.deepcopy(parts.teams[0].buffer)
             else:
@@ -150,7 +150,7 @@ def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
                     put_records(buffer.journal, kept.journal)
             for _ in range(3):
                 loop._gather_and_learn()
-            parts.acting.settle()
+            parts.collection.settle()
             ends.append(tree_of_tensors(parts.state.capture()))
             logger = ends[-1].pop("logger")
             ends[-1].pop("buffer")
@@ -163,8 +163,8 @@ def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
 
 def test_no_part_is_forgotten(tmp_path):
     parts = trained(tmp_path, "q_learner", {"runner": "episodes"}, seed=1, rollouts=0)
-    in_others = {"runner"}  # what plays is saved by `acting`
-    own = {field.name for field in fields(Parts)} - in_others - {"state", "teams", "models"}
+    in_others = {"runner"}  # what plays is saved by the collection, which is "acting" in checkpoints
+    own = {field.name for field in fields(Parts)} - in_others - {"state", "teams", "models", "collection"} | {"acting"}
     of_the_team = {"mac", "learner", "buffer", "plan"}
     assert own | of_the_team | {"logger", "generators"} == set(parts.state)
 

@@ -69,7 +69,7 @@ def _outcome(loop) -> dict:
             "plan": [team.plan.state_dict() for team in teams],
             "stats": {key: sorted(values) for key, values in loop.logger.stats.items()},
             "loop": {k: v for k, v in loop.state.state_dict().items() if k != "last_checkpoint_T"},
-            "t_env": loop.acting.t_env,
+            "t_env": loop.collection.t_env,
             "generators": global_generators(),
         }
     )

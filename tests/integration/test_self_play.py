@@ -8,7 +8,7 @@ import pytest
 import torch as th
 from killed_runs import finished, killed_and_resumed
 
-from acting.opponents.self_play import SelfPlay
+from collection.opponents.self_play import SelfPlay
 from controllers.teams import TeamControllers
 from experiment.teams import Member
 from forked import run_command

@@ -8,11 +8,11 @@ import pytest
 import torch as th
 from killed_runs import _outcome
 
-from acting import crew as crew_of_collectors
-from acting.crew import Crew
 from checkpoints.resumption import Resumption
 from checkpoints.tree import load_tree
 from cli.compose import compose_config
+from collection import collector_pool as pool_of_collectors
+from collection.collector_pool import CollectorPool
 from envs import REGISTRY as environments
 from experiment.loop import TrainingLoop
 from run import run
@@ -174,7 +174,7 @@ TURNS = {
 
 def test_collectors_that_take_turns_end_the_rollouts_that_were_stopped(tmp_path, monkeypatch, outcomes, caplog):
     caplog.set_level("INFO")
-    monkeypatch.setattr(crew_of_collectors, "FIRST_REPORT", 0.0)
+    monkeypatch.setattr(pool_of_collectors, "FIRST_REPORT", 0.0)
     th.set_num_threads(1)
     plugin = tmp_path / "slow.py"
     plugin.write_text(SLOW)
@@ -187,21 +187,21 @@ def test_collectors_that_take_turns_end_the_rollouts_that_were_stopped(tmp_path,
 
     run(config_of_turns(tmp_path / "whole"))
     assert caplog.text.count("Collectors are playing the first rollouts: ") == 1
-    config, resume, collect = config_of_turns(tmp_path / "parts"), None, Crew.collect
+    config, resume, collect = config_of_turns(tmp_path / "parts"), None, CollectorPool.collect
     for rollout in (1, 3):
         with monkeypatch.context() as patched:
             taken = [0]
 
-            def counted(crew, *arguments, taken=taken, last=rollout):
+            def counted(pool, *arguments, taken=taken, last=rollout):
                 taken[0] += 1
                 if taken[0] == last:
                     # by then, collectors are in the middle of theirs
-                    while not crew.board.steps.any():
+                    while not pool.board.steps.any():
                         time.sleep(0.001)
                     os.kill(os.getpid(), signal.SIGTERM)
-                return collect(crew, *arguments)
+                return collect(pool, *arguments)
 
-            patched.setattr(Crew, "collect", counted)
+            patched.setattr(CollectorPool, "collect", counted)
             with pytest.raises(Interrupted, match="is kept"):
                 run(config, resume=resume)
         resume = Resumption.of("latest", config["local_results_path"])

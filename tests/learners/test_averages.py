@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch as th
 
-from acting.in_turn import InTurn
 from cli.compose import compose_config
+from collection.synchronous import SyncCollection
 from learners.averages import AveragedWeights, with_averages
 from learners.iqn_learner import IQNLearner
 from run import run
@@ -100,7 +100,7 @@ def test_saved_models_have_the_averages(tmp_path):
 def test_a_run_tests_its_averages_and_plays_with_its_newest_weights(tmp_path, monkeypatch, kept):
     played = {True: [], False: []}  # by whether it is a test: whether the weights are the newest
     updates = []
-    play, train = InTurn._play, IQNLearner.train
+    play, train = SyncCollection._play, IQNLearner.train
 
     def watched_play(self, test_mode=False):
         if len(updates) > 1:  # the average of one is the newest
@@ -111,7 +111,7 @@ def test_a_run_tests_its_averages_and_plays_with_its_newest_weights(tmp_path, mo
         train(self, *arguments)
         updates.append([weight.detach().clone() for weight in self.mac.parameters()])
 
-    monkeypatch.setattr(InTurn, "_play", watched_play)
+    monkeypatch.setattr(SyncCollection, "_play", watched_play)
     monkeypatch.setattr(IQNLearner, "train", watched_train)
     config = compose_config("iqn", "matrix").config
     suited(config, {**SETTINGS, "local_results_path": str(tmp_path), "average_weights": kept})

@@ -9,8 +9,8 @@ import numpy as np
 import torch as th
 import torch.nn as nn
 
-from acting.collector_options import OPTIONS
-from acting.collectors import Collectors
+from collection.collector_options import OPTIONS
+from collection.collectors import Collectors
 from helpers import empty_batch, make_args
 from records.logger import Logger
 from utils.errors import MusterError

@@ -177,9 +177,9 @@ def waits_and_sends(config: dict[str, Any]) -> Counted:
 
     def of_a_round(loop):
         now.clear()
-        loop.acting.take = counted("play", loop.acting.take)
+        loop.collection.take = counted("play", loop.collection.take)
         gather_and_learn(loop)
-        del loop.acting.take
+        del loop.collection.take
         rounds.append((Counter(now), Counter(counts.places)))
 
     kept = TrainingLoop._gather_and_learn, TrainingLoop._update, Decider.decide

@@ -89,7 +89,7 @@ def assembled(config, seed=4):
     try:
         yield parts
     finally:
-        parts.acting.close()
+        parts.collection.close()
         parts.runner.close_env()
 
 

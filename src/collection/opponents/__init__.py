@@ -7,13 +7,13 @@ from utils.config.registry import Registry
 REGISTRY = Registry("choice of opponents")
 REGISTRY.declare(
     "newest",
-    "acting.opponents.newest:newest",
+    "collection.opponents.latest:latest",
     "every group is played by the newest model of its team, and every team learns from every rollout",
     options={},
 )
 REGISTRY.declare(
     "pool",
-    "acting.opponents.self_play:SelfPlay",
+    "collection.opponents.self_play:SelfPlay",
     "self-play: in some rollouts one group learns, and the others are played by past or fixed models",
     needs_opposed=True,
     options={

@@ -3,5 +3,5 @@
 from typing import Any
 
 
-def newest(*parts: Any) -> None:
+def latest(*parts: Any) -> None:
     """No opponents are chosen: the newest models play all groups."""

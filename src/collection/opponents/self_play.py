@@ -8,12 +8,12 @@ from typing import Any
 
 import torch as th
 
-from acting.opponents.pool import Pool, Weights
-from acting.opponents.pool_files import PoolFiles
-from acting.opponents.win_rates import Scores, won
 from checkpoints.model_files import find_checkpoint
 from checkpoints.model_manifests import note_of
 from checkpoints.parts import declared_names, load_state, state_of
+from collection.opponents.pool import Pool, Weights
+from collection.opponents.pool_files import PoolFiles
+from collection.opponents.win_rates import Scores, won
 from controllers.teams import TeamControllers
 from learners.non_finite import require_finite
 from records.logger import Logger

@@ -12,8 +12,8 @@ import psutil
 import pytest
 import torch as th
 
-from acting.collectors import Collectors
 from cli.compose import compose_config
+from collection.collectors import Collectors
 from experiment.loop import TrainingLoop
 from records.logger import Logger
 from run import run
@@ -48,13 +48,13 @@ class Watch:
         def taking(acting):
             experience = take(acting)
             self.rollouts[experience.source].append(experience.batch)
-            self.crew = weakref.proxy(acting._crew)  # its pipes and memory go with it
-            self.restarts = self.crew.restarts
+            self.pool = weakref.proxy(acting._pool)  # its pipes and memory go with it
+            self.restarts = self.pool.restarts
             return experience
 
         def gathering(loop):
             gather(loop)
-            self.updates, self.steps = loop.state.updates, loop.acting.t_env
+            self.updates, self.steps = loop.state.updates, loop.collection.t_env
             if done(self):
                 loop.args.t_max = 0
 
@@ -148,11 +148,11 @@ def test_a_killed_collector_takes_its_game_along_and_another_starts_both(launche
 
     def done(watch):
         if not killed and len(watch.rollouts[0]) >= 1 and len(watch.rollouts[1]) >= 1:
-            killed.append(watch.crew.members[0].process.pid)
+            killed.append(watch.pool.collectors[0].process.pid)
             watch.games = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
             os.kill(killed[0], signal.SIGKILL)
             watch.before = len(watch.rollouts[0])
-        return killed and watch.crew.restarts == 1 and len(watch.rollouts[0]) > watch.before + 1
+        return killed and watch.pool.restarts == 1 and len(watch.rollouts[0]) > watch.before + 1
 
     watch = Watch(monkeypatch, done)
     env_args = {"map_cycle": [{"map": "A", "line": line_file}], **own, "time_limit": 4, "game_timeout": 20.0}
