@@ -146,6 +146,7 @@ def in_child(src: Path, only: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 # the configs of these places
 ENV_CONFIGS = {"pendulum": "gymnasium", "spread": "mpe"}
+# by the key's former name, which older checkouts know, too
 STEPWISE = {"replay_ratio": 4, "buffer_size": 200, "random_steps": 20, "updates_per_rollout": 1, "rollout_steps": 2}
 
 

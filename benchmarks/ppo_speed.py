@@ -27,7 +27,7 @@ PEERS = ROOT / "benchmarks" / "peers"
 ITS_NETWORK = (
     f'plugins=["{PEERS / "two_headed.py"}"] agent=two_headed rnn_hidden_dim=128 '
     "batch_size_run=128 rollout_steps=128 epochs=4 minibatches=4 "
-    "obs_agent_id=False values_from_acting=True keep_memory=True"
+    "obs_agent_id=False use_rollout_values=True keep_memory=True"
 )
 # tests, which CleanRL has none of, play their 20 episodes side by side
 CLEANRLS = "batch_size_run=4 rollout_steps=128 epochs=4 minibatches=4 test_batch_size=20"

@@ -39,9 +39,9 @@ VARIANTS = {
     "all": Variant("returns of 3 steps, held-out episodes"),
     "constant": Variant("a constant learning rate, 0.0005", lr="0.0005"),
     "mini_races": Variant(
-        "mini-races of 100 steps, a discount of 1", (f"sample_units=[{WINDOW},{N_STEP},{MINI_RACE}]", "gamma=1.0")
+        "mini-races of 100 steps, a discount of 1", (f"sample_transforms=[{WINDOW},{N_STEP},{MINI_RACE}]", "gamma=1.0")
     ),
-    "n_step": Variant("returns of 1 step", (f"sample_units=[{ONE_STEP}]",)),
+    "n_step": Variant("returns of 1 step", (f"sample_transforms=[{ONE_STEP}]",)),
     "self_loss": Variant("with self-loss scaling", ("self_loss_scaling=True",)),
     "hold_out": Variant("nothing held out", ("hold_out=0",)),
     "maximum": Variant("Linesight's maximum for each quantile", ("double_q=False",)),

@@ -33,6 +33,7 @@ from records.run_folder import RunFolder
 from records.tokens import map_of, run_token
 from runners.base import calls_of_a_test
 from utils.config.merging import default_config, recursive_dict_update
+from utils.config.renamed_keys import note_of_former_names, with_new_names
 from utils.errors import ConfigError, MusterError
 from utils.numbers.random_streams import seed_everything
 from utils.processes.allocation import keep_freed_memory
@@ -74,11 +75,13 @@ def run(
     """
     if isinstance(sacred_run, Mapping):
         config, sacred_run = sacred_run, config
-    given = recursive_dict_update(default_config(), config)
+    given = recursive_dict_update(default_config(), with_new_names(config))
     config = check_config(given)
     if log is None:
         # a program that runs experiments has set up logging, or leaves it to us
         log = logging.getLogger("muster") if logging.getLogger().handlers else get_logger()
+    if note := note_of_former_names():
+        log.info(note)
     for warning in [] if config["evaluate"] else warnings_of(config):
         log.warning(warning)
     with contextlib.nullcontext(signals) if signals is not None else StopSignals() as signals:
@@ -256,7 +259,7 @@ def run_sequential(args: SimpleNamespace, logger: Logger) -> None:
     Raises:
         ConfigError: the config is refused.
     """
-    given = {key: value for key, value in vars(args).items() if key not in ADDED_TO_ARGS}
+    given = with_new_names({key: value for key, value in vars(args).items() if key not in ADDED_TO_ARGS})
     whole, config = _complete(check_config(recursive_dict_update(default_config(), given)), logger.console_logger, None)
     vars(args).update({**vars(whole), **{key: value for key, value in vars(args).items() if key in ADDED_TO_ARGS}})
     config = lasting(config)

@@ -6,6 +6,7 @@ from pathlib import Path
 from checkpoints.store import Checkpoint, newest_checkpoint
 from records.find_run import find_run
 from records.run_folder import RunFolder
+from utils.config.renamed_keys import with_new_names
 from utils.processes.code_version import differences
 
 
@@ -53,7 +54,7 @@ class Resumption:
     @property
     def recorded(self) -> dict:
         """The run's config as the checkpoint has it, its seed included."""
-        return self.checkpoint.manifest["config"]
+        return with_new_names(self.checkpoint.manifest["config"], recorded=True)
 
     def origin(self) -> dict:
         """The origin of the resumed run, for its record: the Sacred run (None: unobserved) and the step."""

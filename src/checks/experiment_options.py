@@ -100,7 +100,7 @@ OPTIONS = {
     "updates_per_rollout": Option(
         SHARED, "gradient updates after each rollout, however many episodes it brought", at_least=1, at_most=COPIES
     ),
-    "replay_ratio": Option(
+    "samples_per_insert": Option(
         SHARED,
         "instead: mean number of samples that contain each transition, such as 0.25 or 4; 0: off",
         kind=float,
@@ -110,8 +110,8 @@ OPTIONS = {
     ),
     "replay_pace": Option(
         SHARED,
-        "what replay_ratio counts: even, all transitions as they come; linesight, those beyond buffer_min that are not "
-        "held out, with one update lent, and an update as four while a buffer of more than 200,000 steps fills",
+        "what samples_per_insert counts: even, all transitions as they come; linesight, those beyond buffer_min that "
+        "are not held out, with one update lent, and an update as four while a buffer of more than 200,000 steps fills",
         choices=("even", "linesight"),
     ),
     "common_reward": Option(

@@ -8,8 +8,8 @@ from checks.options import declared
 from checks.registries import has_foreign_part
 from utils.config.enn_trainer_keys import counterpart
 from utils.config.merging import flatten
+from utils.config.renamed_keys import nearest_key
 from utils.errors import ConfigError
-from utils.nearest import did_you_mean
 
 
 def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
@@ -40,4 +40,4 @@ def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
 
 
 def _hint(key: str, known) -> str:
-    return counterpart(key) or did_you_mean(key, known) + " docs/reference.md lists all keys."
+    return counterpart(key) or nearest_key(key, known) + " docs/reference.md lists all keys."

@@ -224,23 +224,24 @@ def _check_buffer(config: dict, traits: dict) -> None:
         raise ConfigError(
             f"buffer={stated} does not go with learner={config['learner']}, which takes buffer={' or '.join(taken)}."
         )
-    if config["replay_ratio"] and config["updates_per_rollout"] != 1:
+    if config["samples_per_insert"] and config["updates_per_rollout"] != 1:
         raise ConfigError(
-            f"replay_ratio={config['replay_ratio']} and updates_per_rollout={config['updates_per_rollout']} both say "
-            "how many updates follow a rollout. Leave one of them out."
+            f"samples_per_insert={config['samples_per_insert']} and "
+            f"updates_per_rollout={config['updates_per_rollout']} both say how many updates follow a rollout. "
+            "Leave one of them out."
         )
     buffer = chosen_name(config, "buffer")
-    if config["replay_pace"] != "even" and not (config["replay_ratio"] and buffer == "transitions"):
+    if config["replay_pace"] != "even" and not (config["samples_per_insert"] and buffer == "transitions"):
         raise ConfigError(
-            f"replay_pace={config['replay_pace']} counts uses of transitions: it needs replay_ratio and "
-            f"buffer=transitions; here replay_ratio={config['replay_ratio']} and buffer={buffer}."
+            f"replay_pace={config['replay_pace']} counts uses of transitions: it needs samples_per_insert and "
+            f"buffer=transitions; here samples_per_insert={config['samples_per_insert']} and buffer={buffer}."
         )
     if isinstance(config["buffer_size"], list) and (buffer != "transitions" or config["buffer_size"][0] != "staircase"):
         raise ConfigError(
             f"buffer_size={config['buffer_size']}: only buffer=transitions changes its size, and by a staircase, as in "
             "[staircase, [0, 50000], [1000000, 100000]]: each change copies its content."
         )
-    if traits["buffer"].get("gives") == "drawn" and not config["sample_units"]:
+    if traits["buffer"].get("gives") == "drawn" and not config["sample_transforms"]:
         _check_single_steps(config, buffer)
     if buffer == "episodes":
         _check_replay(config, traits)
@@ -271,7 +272,7 @@ def _check_single_steps(config: dict, buffer: str) -> None:
     if agent is not None and agent.traits.get("memory") and "agent" in (reads(config, "mac") or ()):
         raise ConfigError(
             f"agent={config['agent']} has a memory, and buffer={buffer} gives single steps. Use agent=ff, or "
-            "sample_units that begin with window."
+            "sample_transforms that begin with window."
         )
     if config["obs_last_action"] and "obs_last_action" in (reads(config, "mac") or ()):
         raise ConfigError(f"obs_last_action=True: buffer={buffer} gives single steps. Use obs_last_action=False.")

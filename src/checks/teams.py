@@ -19,6 +19,7 @@ from checks.pairings import check_pairings
 from checks.registries import REGISTRIES, reads
 from checks.values import normalised
 from utils.config.merging import CHOOSING, config_path
+from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.file_names import require_plain_name
 from utils.files.yaml_files import load_yaml
@@ -30,7 +31,7 @@ OWN = {"groups": [], "config": "", "checkpoint_path": "", "load_step": 0, "froze
 UNTYPED = ("groups", "config", "frozen")  # keys that a run does not have
 # the parts of a team, and when it learns; besides, a team sets the options of these parts
 PARTS = ("mac", "agent", "action_selector", "learner", "mixer", "critic", "buffer")
-CHOSEN = ("mac", "learner", "buffer", "updates_per_rollout", "replay_ratio", "replay_pace")
+CHOSEN = ("mac", "learner", "buffer", "updates_per_rollout", "samples_per_insert", "replay_pace")
 
 
 def expanded(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -89,7 +90,7 @@ def _preset(name: str) -> dict[str, Any]:
     if path.suffix in CHOOSING:
         kind = "a parameter file" if path.suffix == ".py" else "a config of enn-trainer"
         raise ConfigError(f"config={shown(name)}: a team's preset is a YAML file, not {kind}.")
-    return load_yaml(path)
+    return with_new_names(load_yaml(path))
 
 
 def _options(config: Mapping[str, Any]) -> Iterator[str]:

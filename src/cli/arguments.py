@@ -76,7 +76,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
             raise _needs_name(error.argument_name) from None
         raise ConfigError(f"{error.argument_name} takes no value.") from None
     action = "help" if ours.help is not None or "-h" in words else "run" if ours.list is None else "list"
-    sacred = _with_nothing([word for word in words if word != "-h"])
+    sacred = _as_sacred_reads([word for word in words if word != "-h"])
     asked = (ours.help if action == "help" else ours.list) or ""
     chosen = {option: getattr(ours, option) for option in OPTIONS}
     parsed = Arguments(action, ours.config, ours.env_config, asked=asked, sacred=sacred, **chosen)
@@ -146,13 +146,19 @@ def _needs_name(option: str) -> ConfigError:
     return ConfigError(f"{option} needs {what}, as in {option}={NAMED[option]}.")
 
 
-def _with_nothing(words: list[str]) -> list[str]:
-    """The words with KEY=None for KEY=null of keys that may be nothing: Sacred knows Python's name for it only.
+def _as_sacred_reads(words: list[str]) -> list[str]:
+    """The words with settings by their present names, and KEY=None for KEY=null of keys that may be nothing.
 
-    These are the options that may be null, the environments' arguments, and keys that nothing declares.
+    These are the options that may be null, the environments' arguments, and keys that nothing declares; Sacred knows
+    Python's name for nothing only.
     """
-    start = words.index("with") if "with" in words else len(words)
-    return [*words[:start], *(_nothing(word) if word.endswith("=null") else word for word in words[start:])]
+    if "with" not in words:
+        return words
+    from cli.settings import with_new_keys
+
+    start = words.index("with") + 1
+    settings = (_nothing(word) if word.endswith("=null") else word for word in words[start:])
+    return [*words[:start], *with_new_keys(list(settings))]
 
 
 def _nothing(word: str) -> str:

@@ -23,6 +23,7 @@ from utils.config.merging import (
     flatten,
     recursive_dict_update,
 )
+from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.written_numbers import plain, texts_of
 from utils.files.yaml_files import load_yaml
@@ -121,7 +122,8 @@ def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) ->
         raise ConfigError(
             f"parameter_file={shown(named or name)}: it is no parameter file, whose name would end in .py."
         )
-    recursive_dict_update(composed.config, load_parameters(name, path).difference(config["cpanel"], panel))
+    changes = load_parameters(name, path).difference(config["cpanel"], panel)
+    recursive_dict_update(composed.config, with_new_names(changes))
     composed.parameter_file = path
     return composed
 

@@ -12,6 +12,7 @@ from cli.linesight_config import linesight_config, linesight_values
 from cli.parameter_files import load_parameters
 from cli.trainer_files import is_trainer_file, trainer_config
 from utils.config.merging import CHOOSING, CONFIG_DIR, config_path, shared_defaults
+from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_written, load_yaml
 from utils.plain_values import shown
@@ -88,6 +89,10 @@ def load_config_file(path: Path) -> dict:
 
 def _checked(path: Path, config: dict) -> dict:
     """The config of a file, whose mappings are ones, and whose plugins are found from it."""
+    try:
+        config = with_new_names(config)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
     defaults = shared_defaults()
     for key, value in config.items():
         if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):

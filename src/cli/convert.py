@@ -166,12 +166,12 @@ def _input_scale(args: SimpleNamespace, options: argparse.Namespace) -> Any:
     own_mean, own_deviation = (np.asarray(one, dtype=np.float64).copy() for one in own)
     if own_mean.shape != mean.shape:
         raise ConfigError(f"{path} scales {len(mean)} floats; env={args.env} has {len(own_mean)} with these env_args.")
-    race = listed_options(args.sample_units, "mini_race")
+    race = listed_options(args.sample_transforms, "mini_race")
     if race is not None and race["field"]:  # it writes the time, which the environment shows as 0
         own_mean[race["index"]], own_deviation[race["index"]] = 0.0, 1 / race["per_step"]
     floats = th.tensor(own_deviation / deviation), th.tensor((own_mean - mean) / deviation)
     # Linesight's pictures are (x - 128) / 128; ours are x / 255 where nothing centres them
-    centred = "normalise_image" in listed_names(args.sample_units)
+    centred = "normalise_image" in listed_names(args.sample_transforms)
     return InputScale(floats, (1.0, 0.0) if centred else (255 / 128, -1.0))
 
 

@@ -88,7 +88,7 @@ PANEL = {
 # leaves that have one meaning here: their values, and what to do instead
 ORNSTEIN, EGREEDY = (f"digideep.agent.noises.{name}Noise" for name in ("OrnsteinUhlenbeck", "EGreedy"))
 NETWORKS = "networks of your own are registered in a plugin, docs/own_learner.md"
-UNITS = "sample_units composes your own"
+UNITS = "sample_transforms composes your own"
 MEMORY = "buffer chooses the memory: transitions of replay, rollout of PPO"
 FIXED = {
     "agent.sampler.truncate_datalists.n": ((1,), UNITS),

@@ -257,7 +257,9 @@ def _of_wrappers(env: Mapping[str, Any], kind: str, panel: dict[str, Any]) -> di
         if short[name] in ("VecNormalizeObsDict", "VecNormalizeRew"):
             key = "normalise_observations" if short[name] == "VecNormalizeObsDict" else "normalise_rewards"
             if key == "normalise_rewards" and not ppo:
-                raise ConfigError(f"{where} has no counterpart beside replay; sample_units has scale_rewards ({PAGE})")
+                raise ConfigError(
+                    f"{where} has no counterpart beside replay; sample_transforms has scale_rewards ({PAGE})"
+                )
             if args.get("clip", 10) != 10:
                 raise ConfigError(f"{where}: clip={shown(args['clip'])}: it is 10 here ({PAGE})")
             scaled[key] = True

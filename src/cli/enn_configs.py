@@ -158,7 +158,7 @@ def _learning_keys(path: Path, theirs: Mapping[str, Any]) -> dict[str, Any]:
         "grad_norm_clip": theirs["optim.max_grad_norm"],
         "gamma": theirs["ppo.gamma"],
         "gae_lambda": theirs["ppo.gae_lambda"] if theirs["ppo.gae"] else 1.0,
-        "normalise_minibatches": theirs["ppo.norm_adv"],
+        "normalise_advantages_per_minibatch": theirs["ppo.norm_adv"],
         "eps_clip": _schedule(path, "ppo.clip_coef", theirs["ppo.clip_coef"]),
         "value_clip": theirs["ppo.clip_vloss"],
         "entropy_coef": _schedule(path, "ppo.ent_coef", theirs["ppo.ent_coef"]),

@@ -84,7 +84,7 @@ class _Read:
         for part in together:
             for name, value in self._guarded(part).items():
                 _set(found, name, value)
-        found["sample_units"] = self._guarded(lambda: self._units(preset["sample_units"]))
+        found["sample_transforms"] = self._guarded(lambda: self._units(preset["sample_transforms"]))
         for name, (ours, placeholder) in OF_THE_MACHINE.items():
             if self._machine.get(name, placeholder) != placeholder:
                 _set(found, ours, self._machine[name])

@@ -50,7 +50,7 @@ DIRECT = {
     "use_ddqn": Key("double_q"),
     "buffer_test_ratio": Key("hold_out"),
     "batch_size": Key("batch_size"),
-    "number_times_single_memory_is_used_before_discard": Key("replay_ratio"),
+    "number_times_single_memory_is_used_before_discard": Key("samples_per_insert"),
     "prio_alpha": Key("priority_alpha"),
     "prio_epsilon": Key("priority_epsilon"),
     "prio_beta": Key("priority_beta"),

@@ -12,6 +12,7 @@ from envs.entities.adapter import EntityEnv
 from envs.entities.games import GAMES
 from envs.entities.making import made
 from utils.config.merging import config_path, recursive_dict_update
+from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
@@ -98,7 +99,7 @@ def _chosen(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
     """The config of a game or a class, with that of --config."""
     environment = options.env_config or ENTITIES
     if options.config is None:
-        config = load_yaml(config_path(environment, "envs"))
+        config = with_new_names(load_yaml(config_path(environment, "envs")))
     else:
         from cli.compose import compose_config, taken
         from cli.settings import texts_as_typed

@@ -14,8 +14,8 @@ from checks.options import ROOMS, readings
 from checks.registries import AUTO, REGISTRIES
 from utils.config.merging import CONFIG_DIR, shared_defaults
 from utils.config.options import FREE, SHARED, Option
+from utils.config.renamed_keys import KEYS, nearest_key
 from utils.errors import ConfigError
-from utils.nearest import did_you_mean
 
 DEFAULTS, REFERENCE = CONFIG_DIR / "default.yaml", CONFIG_DIR.parent / "docs" / "reference.md"
 HEAD = """\
@@ -48,6 +48,11 @@ class Key:
     @property
     def default(self) -> Any:
         return shared_defaults()[self.name] if self.option.default is SHARED else self.option.default
+
+    @property
+    def former(self) -> str:
+        """Its former name, if it has one."""
+        return next((former for former, name in KEYS.items() if name == self.name), "")
 
     @property
     def values(self) -> str:
@@ -91,10 +96,10 @@ def option_help(name: str) -> str:
     Raises:
         ConfigError: nothing declares the key.
     """
-    keys = all_keys()
-    found = [key for key in keys if key.name == name.partition(".")[0]]
+    keys, top = all_keys(), name.partition(".")[0]
+    found = [key for key in keys if key.name == KEYS.get(top, top)]
     if not found:
-        hint = did_you_mean(name, [key.name for key in keys])
+        hint = nearest_key(name, {key.name for key in keys})
         raise ConfigError(f"--help {name}: no part declares this key.{hint} docs/reference.md has all of them.")
     return "\n".join(map(_page, found))
 
@@ -106,6 +111,8 @@ def _page(key: Key) -> str:
         "read by": key.read_by,
         "resume": "free" if key.option.resume == FREE else f"kept, since it decides {key.option.resume}",
     }
+    if key.former:
+        rows["formerly"] = key.former
     return "".join([f"{key.name}: {key.option.sentence}\n", *(f"  {name:<8} {text}\n" for name, text in rows.items())])
 
 
@@ -119,7 +126,8 @@ def reference() -> str:
     tables: dict[str, list[str]] = {}
     for key in all_keys():
         free = "free" if key.option.resume == FREE else ""
-        cells = (f"`{key.name}`", f"`{as_word(key.default)}`", key.values, key.option.sentence, key.read_by, free)
+        meaning = key.option.sentence + f" (formerly `{key.former}`)" * bool(key.former)
+        cells = (f"`{key.name}`", f"`{as_word(key.default)}`", key.values, meaning, key.read_by, free)
         tables.setdefault(next(iter(key.readers)), []).append(_row(cells))
     head = f"{_row(COLUMNS)}\n{_row(['---'] * len(COLUMNS))}"
     return HEAD + "".join(f"\n## {kind}\n\n{head}\n" + "\n".join(rows) + "\n" for kind, rows in tables.items())

@@ -12,6 +12,7 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from utils.config.renamed_keys import require_one_value, with_new_names
 from utils.errors import ConfigError
 from utils.plain_values import problem_of, problem_of_key, shown
 
@@ -37,7 +38,7 @@ def check_settings(words: Sequence[str]) -> dict:
         ConfigError: the first that is not KEY=VALUE with a plain value, or that contradicts one before.
     """
     settings: dict = {}
-    for word in filter(None, words):
+    for word in filter(None, with_new_keys(words)):
         path, equals, text = word.partition("=")
         if not equals:
             raise ConfigError(
@@ -71,13 +72,46 @@ def texts_as_typed(words: Sequence[str]) -> dict[str, str]:
         words: those after `with`, checked.
     """
     texts = {}
-    for word in filter(None, words):
+    for word in filter(None, with_new_keys(words)):
         path, _, text = word.partition("=")
         key = ".".join(path.strip().split("."))
         texts.pop(key, None)
         if not isinstance(setting_value(text), str | None):
             texts[key] = text.strip()
     return texts
+
+
+def with_new_keys(words: Sequence[str]) -> list[str]:
+    """The words after `with` under the present names of keys and values (`utils.config.renamed_keys`).
+
+    Raises:
+        ConfigError: a key has different values under its two names.
+    """
+    renamed, given = [], {}
+    for word in words:
+        path, equals, text = word.partition("=")
+        keys = path.strip().split(".")
+        old: Any = setting_value(text)
+        if not equals or problem_of(old) is not None:  # refused later
+            renamed.append(word)
+            continue
+        named: Any = with_new_names(_nested(keys, old))
+        new_keys = []
+        for _ in keys:
+            ((key, named),) = named.items()
+            new_keys.append(key)
+        before, value = given.setdefault(tuple(new_keys), (keys, old))
+        if before != keys:
+            require_one_value(before[-1], value, keys[-1], old)
+        same = new_keys == keys and named == old
+        renamed.append(word if same else f"{'.'.join(new_keys)}={text if named == old else repr(named)}")
+    return renamed
+
+
+def _nested(keys: Sequence[str], value: Any) -> dict[str, Any]:
+    for key in reversed(keys):
+        value = {key: value}
+    return value
 
 
 def setting_value(text: str) -> Any:

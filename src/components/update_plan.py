@@ -48,8 +48,10 @@ class UpdatesPerRollout:
 
     def take_live(self, key: str, value: Any) -> None:
         """Raises: ConfigError: a replay ratio, which this plan does not have."""
-        if key == "replay_ratio":
-            raise ConfigError("replay_ratio: the run makes updates_per_rollout; only a run that has one can change it.")
+        if key == "samples_per_insert":
+            raise ConfigError(
+                "samples_per_insert: the run makes updates_per_rollout; only a run that has one can change it."
+            )
 
     def state_dict(self) -> dict[str, float]:
         return {}
@@ -59,7 +61,7 @@ class UpdatesPerRollout:
 
 
 class UsesPerTransition:
-    """As many updates as it takes for each transition to be in `uses` samples on average (the key replay_ratio).
+    """As many updates as it takes for each transition to be in `uses` samples on average (the key samples_per_insert).
 
     Every rollout adds `uses` times its transitions to a debt; an update pays off `sample_size()` of them. The rest,
     less than a sample, carries over to the next rollout.
@@ -86,14 +88,14 @@ class UsesPerTransition:
         self._owed += uses
 
     def take_live(self, key: str, value: Any) -> None:
-        """Take another `replay_ratio` while the run is under way.
+        """Take another `samples_per_insert` while the run is under way.
 
         Raises:
             ConfigError: it is 0.
         """
-        if key == "replay_ratio":
+        if key == "samples_per_insert":
             if not value:
-                raise ConfigError("replay_ratio=0: it can be changed to another ratio only.")
+                raise ConfigError("samples_per_insert=0: it can be changed to another ratio only.")
             self._uses = value
 
     def state_dict(self) -> dict[str, float]:

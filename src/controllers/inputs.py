@@ -123,8 +123,8 @@ class AgentInputs:
 
     Args:
         scheme: of the batches.
-        args: `n_agents`; `obs_last_action` and `obs_agent_id` say whether agents see these; `sample_units`, whether
-            pictures are centred.
+        args: `n_agents`; `obs_last_action` and `obs_agent_id` say whether agents see these; `sample_transforms`,
+            whether pictures are centred.
     """
 
     def __init__(self, scheme: Mapping[str, dict], args: Any):
@@ -135,7 +135,7 @@ class AgentInputs:
         # of fields that are normalised
         self.normalisers: Mapping[str, Any] = {}
         # what the unit makes of samples
-        self._centres = "normalise_image" in listed_names(args.sample_units)
+        self._centres = "normalise_image" in listed_names(args.sample_transforms)
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:

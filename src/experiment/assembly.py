@@ -99,11 +99,11 @@ class Parts:
 
 
 def build_plan(args: SimpleNamespace, buffer: Buffer) -> UpdatePlan:
-    """When to learn: `replay_ratio` uses of each transition, or `updates_per_rollout`."""
-    if args.replay_ratio and args.replay_pace == "linesight":
-        return UsesFromTheStart(args.replay_ratio, buffer.sample_size, buffer.supply)
-    if args.replay_ratio:
-        return UsesPerTransition(args.replay_ratio, buffer.sample_size)
+    """When to learn: `samples_per_insert` uses of each transition, or `updates_per_rollout`."""
+    if args.samples_per_insert and args.replay_pace == "linesight":
+        return UsesFromTheStart(args.samples_per_insert, buffer.sample_size, buffer.supply)
+    if args.samples_per_insert:
+        return UsesPerTransition(args.samples_per_insert, buffer.sample_size)
     return UpdatesPerRollout(args.updates_per_rollout)
 
 

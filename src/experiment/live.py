@@ -14,6 +14,7 @@ from experiment.teams import Member
 from records.layout import LIVE, RUNS
 from utils.config.live_parts import has_key, parts_that_act, put_value, set_live, value_of
 from utils.config.options import Option
+from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError, MusterError
 from utils.files.yaml_files import load_yaml
 from utils.nearest import did_you_mean
@@ -148,7 +149,7 @@ def live_changes(
         parts += [collection, collection.runner] if not team.name else []
         of_others = of_environment(team.args) if team.name else ()
         configs[team.name] = LiveConfig(team.args, schedules[team.name], parts, of_others)
-        keys |= {key for key in configs[team.name].options if key not in OF_EXPERIMENTS or key == "replay_ratio"}
+        keys |= {key for key in configs[team.name].options if key not in OF_EXPERIMENTS or key == "samples_per_insert"}
     runners = REGISTRIES["runner"].options
     if "" not in configs:
         configs[""] = LiveConfig(args, schedules[""], [collection, collection.runner], keys - {*runners})
@@ -188,7 +189,7 @@ class LiveChanges:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Raises: ConfigError, MusterError: the changes do not fit the run."""
-        self._changes = state
+        self._changes = {team: with_new_names(changes, recorded=True) for team, changes in state.items()}
         for team, config in self._configs.items():
             changes = self._changes.get(team, {})
             config.change({key: config.checked(key, value) for key, value in changes.items()})
@@ -216,7 +217,7 @@ class LiveChanges:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         """Raises: ConfigError: a fault in the file."""
-        content = load_yaml(self._path)
+        content = with_new_names(load_yaml(self._path))
         teams = content.pop("teams", {})
         if not isinstance(teams, dict) or not all(isinstance(own, dict) for own in teams.values()):
             raise ConfigError("teams: it must be a mapping of teams to their keys.")

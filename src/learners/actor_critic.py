@@ -107,9 +107,9 @@ class ActorCriticLearner(BaseLearner):
         return self.compose({"cut_rows": {"length": chunk_length, "burn_in": burn_in}})(sample)
 
     def compose(self, *transforms: dict) -> Compose:
-        """Transforms of this learner, with `debug_units` those that look at what each makes."""
+        """Transforms of this learner, with `debug_transforms` those that look at what each makes."""
         listed = listed_transforms(self.sampling.key, transforms, "columns", ("columns", "steps", "parts"))
-        return Compose(listed, self.sampling, self.args.debug_units)
+        return Compose(listed, self.sampling, self.args.debug_transforms)
 
     def anneal(self, t_env: int) -> None:
         """Set the learning rates of step `t_env`."""

@@ -53,8 +53,8 @@ ACTOR_CRITIC = {
     ),
     "normaliser_count": NORMALISER_COUNT,
     "normalise_advantages": Option(True, "scale advantages by their mean and deviation in a rollout"),
-    "choices_only": Option(True, "the policy's loss is a mean over agents that had a choice; False: over all"),
-    "policy_mean": Option(
+    "mask_forced_actions": Option(True, "the policy's loss is a mean over agents that had a choice; False: over all"),
+    "loss_reduction": Option(
         "agents",
         "the policy's loss and entropy are means over all agents of all steps (agents), or each step counts once, "
         "however many act in it (steps)",
@@ -68,7 +68,7 @@ PPO = {
     **EPOCHS,
     "eps_clip": Option(0.2, "how far the ratio of new and old probabilities may be from 1", above=0, schedule=True),
     "value_clip": Option(True, "clip changes of values as those of the policy"),
-    "normalise_minibatches": Option(
+    "normalise_advantages_per_minibatch": Option(
         False, "scale advantages by their mean and unbiased deviation + 1e-8 in each minibatch (enn-trainer, CleanRL)"
     ),
     "huber_delta": Option(
@@ -90,16 +90,18 @@ PPO = {
         at_least=0,
         at_most=STEPS,
     ),
-    "estimate_each_epoch": Option(
+    "recompute_advantages": Option(
         False, "estimate advantages and returns before each epoch, and log those of the last one (EPyMARL)"
     ),
-    "values_from_acting": Option(
+    "use_rollout_values": Option(
         False,
         "critic=trunk of a controller without a memory or with keep_memory: advantages come from the values of acting; "
         "False: of another pass over the rollout, with the present weights",
     ),
-    "recompute_log_prob": Option(
-        False, "compute the old policy's log-probabilities before the first epoch; False: keep those of acting"
+    "use_rollout_log_probs": Option(
+        True,
+        "the old policy's log-probabilities are those of acting; False: they are computed before the first epoch "
+        "(EPyMARL)",
     ),
     "target_kl": Option(0.0, "stop the epochs when the policy has moved this far; 0: never", at_least=0),
     "target_kl_after": Option(

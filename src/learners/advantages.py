@@ -48,7 +48,7 @@ class AdvantageEstimator:
 
         "advantages", normalised over those that had a choice; "returns" and "old_values", in the units of the critic's
         outputs; "mask", 1 for transitions that were really taken, and "choices", 1 for those with a choice, or their
-        weights by `policy_mean`; "old_log_prob" if the batch has the log-probabilities of acting.
+        weights by `loss_reduction`; "old_log_prob" if the batch has the log-probabilities of acting.
 
         A critic that has one value for the environment makes all but "choices" and "old_log_prob" `[B, T, 1]`.
 
@@ -73,10 +73,10 @@ class AdvantageEstimator:
             returns = self.value_norm.normalize(returns)
         errors = returns - outputs[:, :-1] if args.q_nstep else real - values[:, :-1]
         advantages = th.where(mask > 0, errors, 0.0)
-        choices = mask * self._had_choice(batch) if args.choices_only else mask
+        choices = mask * self._had_choice(batch) if args.mask_forced_actions else mask
         if "acts" in batch.scheme:
             choices = choices * batch["acts"][:, :-1].squeeze(3)
-        if args.policy_mean == "steps":
+        if args.loss_reduction == "steps":
             choices = choices / choices.sum(dim=2, keepdim=True).clamp(min=1)
         if args.normalise_advantages:
             mean = masked_mean(advantages, choices)

@@ -212,7 +212,7 @@ IQN = {
     "reset_last_share": Option(0.8, "of new random weights in the last layers", at_least=0, at_most=1, live=True),
     "reset_uses": Option(
         0,
-        "uses of transitions that follow a soft reset, beside those of replay_ratio",
+        "uses of transitions that follow a soft reset, beside those of samples_per_insert",
         at_least=0,
         at_most=STEPS,
         live=True,

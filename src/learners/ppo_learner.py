@@ -27,16 +27,16 @@ class PPOLearner(ActorCriticLearner):
     @staticmethod
     def needs_acting(args) -> tuple[str, ...]:
         """What it needs of decisions, by its options."""
-        from_acting = args.values_from_acting and args.critic == "trunk"
+        from_acting = args.use_rollout_values and args.critic == "trunk"
         return ("log_prob", "value") if from_acting else ("log_prob",)
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
-        if self.args.values_from_acting and self.shared_trunk:
+        if self.args.use_rollout_values and self.shared_trunk:
             self.state_values.take_from_acting()
-            if self.args.estimate_each_epoch:
+            if self.args.recompute_advantages:
                 raise ConfigError(
-                    "values_from_acting=True: estimate_each_epoch=True needs values of the present weights."
+                    "use_rollout_values=True: recompute_advantages=True needs values of the present weights."
                 )
         self.eps_clip = Schedule.of(self.args.eps_clip)
         actions = entity_actions(scheme).values() if self.args.kl_mean == "actions" else ()
@@ -48,10 +48,10 @@ class PPOLearner(ActorCriticLearner):
         self.anneal(t_env)
         eps_clip, entropy_coef = self.eps_clip.eval(t_env), self.entropy_coef.eval(t_env)
         rewards = self.estimator.rewards(batch)
-        old = self._old_policy(batch) if self.args.recompute_log_prob else {}
+        old = {} if self.args.use_rollout_log_probs else self._old_policy(batch)
         sample, stats = None, defaultdict(list) if self._log_due(t_env) else None
         for _ in range(self.args.epochs):
-            if sample is None or self.args.estimate_each_epoch:
+            if sample is None or self.args.recompute_advantages:
                 found = self.estimates(batch, rewards) | old
                 sample = self.sample(batch, found, self.args.chunk_length, self.args.burn_in)
                 if stats:
@@ -100,7 +100,7 @@ class PPOLearner(ActorCriticLearner):
     def _update(self, part, eps_clip: float, entropy_coef: float, with_statistics: bool = True) -> dict[str, Figure]:
         """One gradient step on some rows; returns "approx_kl" if needed or, `with_statistics`, all that is logged."""
         mask, choices, advantages = part["mask"], part["choices"], part["advantages"]
-        if self.args.normalise_minibatches:
+        if self.args.normalise_advantages_per_minibatch:
             advantages = _scaled(advantages, mask)
         now = self.evaluate_actions(part)
         pg_loss, ratio, log_ratio = clipped_surrogate(now.log_prob, part["old_log_prob"], advantages, choices, eps_clip)

@@ -46,7 +46,7 @@ class StateValues:
         """
         if not (getattr(self._mac, "memoryless", False) or getattr(self._mac, "keeps_memory", False)):
             raise ConfigError(
-                "values_from_acting=True needs a controller without a memory, such as mac=entity_mac, or "
+                "use_rollout_values=True needs a controller without a memory, such as mac=entity_mac, or "
                 "keep_memory=True, by which the state after the last decision is known."
             )
         self._from_acting = True

@@ -16,6 +16,7 @@ from records.recorded import (
     token_in,
 )
 from records.tokens import is_token
+from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
@@ -60,10 +61,10 @@ class FoundRun:
             if not config:
                 problem = problem_of_json(record / "config.json")
                 raise ConfigError(f"{record}: config.json {problem}, so the run cannot be played.")
-            return config
+            return with_new_names(config, recorded=True)
         for manifest in manifests(self.folder / CHECKPOINTS).values():
             if isinstance(manifest.get("config"), dict):
-                return manifest["config"]
+                return with_new_names(manifest["config"], recorded=True)
         raise ConfigError(
             f"{self.token}: neither Sacred, in {self.results / SACRED}, nor a checkpoint has a record of this run, "
             "so its config is unknown."

@@ -74,7 +74,7 @@ def test_single_steps_have_no_past():
     with pytest.raises(ConfigError, match="obs_last_action=True: buffer=transitions gives single steps"):
         check_pairings(completed({**steps, "agent": "ff"}))
     check_pairings(completed({**steps, "agent": "ff", "obs_last_action": False}))
-    check_pairings(completed({**steps, "sample_units": [{"window": {"steps": 8}}]}))
+    check_pairings(completed({**steps, "sample_transforms": [{"window": {"steps": 8}}]}))
 
 
 def test_a_part_that_was_only_assigned_is_not_refused_for_traits_it_does_not_declare(monkeypatch):
@@ -117,9 +117,9 @@ def test_the_learner_chooses_the_buffer():
 
 
 def test_one_plan_of_updates_only():
-    check_pairings(completed({**default_config(), "replay_ratio": 0.5}))
-    with pytest.raises(ConfigError, match=r"replay_ratio=0\.5 and updates_per_rollout=4 both say"):
-        check_pairings(completed({**default_config(), "replay_ratio": 0.5, "updates_per_rollout": 4}))
+    check_pairings(completed({**default_config(), "samples_per_insert": 0.5}))
+    with pytest.raises(ConfigError, match=r"samples_per_insert=0\.5 and updates_per_rollout=4 both say"):
+        check_pairings(completed({**default_config(), "samples_per_insert": 0.5, "updates_per_rollout": 4}))
 
 
 @pytest.mark.parametrize(

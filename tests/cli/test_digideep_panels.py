@@ -124,7 +124,9 @@ def test_every_key_has_its_meaning_or_says_what_to_do(theirs):
     cycles = generated(name, epoch_size=3, number_epochs=2)
     assert cycles["t_max"] == 6 * epoch // panel["epoch_size"]
     updates = generated(name, n_update=4)
-    assert updates["epochs"] == 4 if theirs == "mujoco_ppo" else updates["replay_ratio"] == 4 * panel["batch_size"]
+    assert (
+        updates["epochs"] == 4 if theirs == "mujoco_ppo" else updates["samples_per_insert"] == 4 * panel["batch_size"]
+    )
 
 
 def test_numbers_of_a_few_keys():
@@ -132,7 +134,7 @@ def test_numbers_of_a_few_keys():
     rates = generated("digideep_sac", lr_value=0.5, lr_softq=0.5, lr_actor=0.25)
     assert (rates["lr"], rates["critic_lr"]) == (0.25, 0.5)
     sizes = generated("digideep_ddpg", memory_size_in_chunks=50, n_steps=4, num_workers=2, batch_size=16)
-    assert (sizes["buffer_size"], sizes["batch_size"], sizes["replay_ratio"]) == (400, 16, 2)
+    assert (sizes["buffer_size"], sizes["batch_size"], sizes["samples_per_insert"]) == (400, 16, 2)
     assert generated("digideep_ppo", max_exec_time=0)["max_hours"] == 0
     dated = generated("digideep_ddpg", model_name="Pendulum-v0", observation_key="/agent")["env_args"]
     assert dated == {"key": "Pendulum-v1"}

@@ -109,7 +109,7 @@ def test_an_old_config_has_the_defaults_of_its_time(tmp_path):
         "target_kl": 0.02,
         "entropy_coef": 0.01,
         "entropy_finish": None,
-        "normalise_minibatches": False,
+        "normalise_advantages_per_minibatch": False,
         "value_clip": False,
         "value_coef": 0.5,
         "critic": "entities",

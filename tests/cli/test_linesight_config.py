@@ -35,8 +35,12 @@ def test_its_own_values_are_those_of_the_preset(tmp_path):
     line = tmp_path / "maps" / "hock.npy"
     assert found.config["env_args"]["map_cycle"] == [{"track": str(line), "name": "hock", "repeat": 5}]
     slides = {f"env_args.engineered_{k}_reward" for k in ("speedslide", "neoslide", "kamikaze", "close_to_vcp")}
-    assert differing <= {"env_args.map_cycle", "sample_units", *slides}  # 2 / 140 for a rounded 1 / 70; [[0, 0]] for 0
-    races = [unit["mini_race"] for unit in found.config["sample_units"] if "mini_race" in unit]
+    assert differing <= {
+        "env_args.map_cycle",
+        "sample_transforms",
+        *slides,
+    }  # 2 / 140 for a rounded 1 / 70; [[0, 0]] for 0
+    races = [unit["mini_race"] for unit in found.config["sample_transforms"] if "mini_race" in unit]
     assert races[0]["per_step"] == 1 / 70 and "read as a config of Linesight" in found.note
     assert found.parameter_file is None and not found.own_keys
 
@@ -60,13 +64,13 @@ def test_without_an_environment_the_game_is_played(tmp_path):
         ({"W_downsized": 80, "H_downsized": 60}, {"env_args.frame_width": 80, "env_args.frame_height": 60}),
         (
             {"tm_engine_step_per_action": 10},
-            {"env_args.step_ms": 100, "env_args.time_limit": 3000, "sample_units": ("horizon", 70)},
+            {"env_args.step_ms": 100, "env_args.time_limit": 3000, "sample_transforms": ("horizon", 70)},
         ),
-        ({"temporal_mini_race_duration_ms": 4000}, {"sample_units": ("horizon", 80)}),
-        ({"oversample_long_term_steps": 20}, {"sample_units": ("early", 20)}),
-        ({"n_steps": 2}, {"sample_units": ("steps", 2)}),
-        ({"discard_non_greedy_actions_in_nsteps": False}, {"sample_units": ("greedy_only", False)}),
-        ({"apply_randomcrop_augmentation": True}, {"sample_units": ("pixels", 2)}),
+        ({"temporal_mini_race_duration_ms": 4000}, {"sample_transforms": ("horizon", 80)}),
+        ({"oversample_long_term_steps": 20}, {"sample_transforms": ("early", 20)}),
+        ({"n_steps": 2}, {"sample_transforms": ("steps", 2)}),
+        ({"discard_non_greedy_actions_in_nsteps": False}, {"sample_transforms": ("greedy_only", False)}),
+        ({"apply_randomcrop_augmentation": True}, {"sample_transforms": ("pixels", 2)}),
         ({"dense_hidden_dimension": 512, "iqn_n": 16}, {"head_dim": 256, "quantiles": 16}),
         (
             {"global_schedule_speed": 2},
@@ -94,10 +98,12 @@ def test_without_an_environment_the_game_is_played(tmp_path):
 )
 def test_other_values_change_what_they_are_called_here(tmp_path, changed, expected):
     found = changes(tmp_path, **changed)
-    units = expected.pop("sample_units", None)
+    units = expected.pop("sample_transforms", None)
     if units is not None:
         name, value = units
-        options = [given for unit in found.pop("sample_units") if isinstance(unit, dict) for given in unit.values()]
+        options = [
+            given for unit in found.pop("sample_transforms") if isinstance(unit, dict) for given in unit.values()
+        ]
         assert value in [given[name] for given in options if name in given]
     assert found == expected
 

@@ -23,7 +23,7 @@ SCHEDULES = {
 }
 NUMBERS = {
     "batch_size": 512,
-    "replay_ratio": 32,
+    "samples_per_insert": 32,
     "hold_out": 0.05,
     "kappa": 5e-3,
     "quantiles": 8,
@@ -63,7 +63,9 @@ def test_numbers_are_those_of_linesight(configs):
     assert {key: config[key] for key in NUMBERS} == NUMBERS
     assert config["target_update_every"] * config["batch_size"] == 2048
     assert config["collectors"]["processes"] == 2 and config["collectors"]["pull_steps"] == 20
-    options = {name: given for unit in config["sample_units"] if isinstance(unit, dict) for name, given in unit.items()}
+    options = {
+        name: given for unit in config["sample_transforms"] if isinstance(unit, dict) for name, given in unit.items()
+    }
     assert options["n_step"] == {"steps": 3, "greedy_only": True}
     assert {key: options["mini_race"][key] for key in MINI_RACE} == MINI_RACE
     assert options["mini_race"]["per_step"] == pytest.approx(1 / 70, rel=1e-5)

@@ -91,7 +91,7 @@ def test_a_run_learns_at_linesights_pace(tmp_path, monkeypatch):
         updates.append(loop.state.updates)
 
     watched(monkeypatch, notice)
-    config = small(tmp_path, t_max=400) | {"replay_pace": "linesight", "replay_ratio": 2, "batch_size": 8}
+    config = small(tmp_path, t_max=400) | {"replay_pace": "linesight", "samples_per_insert": 2, "batch_size": 8}
     run(config | {"hold_out": 0.4, "buffer_min": ["staircase", [0, 40], [200, 90]], "learner_log_interval": 50})
     assert "loss_test" in logged
     used = should = 0
@@ -105,7 +105,7 @@ def test_a_run_learns_at_linesights_pace(tmp_path, monkeypatch):
 
 
 def test_a_pace_without_uses_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"needs replay_ratio and buffer=transitions; .* buffer=episodes"):
+    with pytest.raises(ConfigError, match=r"needs samples_per_insert and buffer=transitions; .* buffer=episodes"):
         run(small(tmp_path, "iql", batch_size_run=1) | {"replay_pace": "linesight"})
 
 
@@ -120,7 +120,7 @@ def test_what_cannot_change_says_so(tmp_path, monkeypatch, caplog):
 
     def notice(loop):
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "live.yaml").write_text("replay_ratio: 2\nbuffer_size: 50")
+        (folder / "live.yaml").write_text("samples_per_insert: 2\nbuffer_size: 50")
 
     watched(monkeypatch, notice)
     with caplog.at_level("WARNING"):

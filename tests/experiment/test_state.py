@@ -49,7 +49,9 @@ def cases():
         on_policy = learners.entry(learner).traits.get("on_policy")
         for name in sorted(ways_of_acting):
             if not (on_policy and lag_of(name)):
-                changes = {"buffer_size": 2} if on_policy else {"replay_ratio": 0.7, "runner": "episodes_continuous"}
+                changes = (
+                    {"buffer_size": 2} if on_policy else {"samples_per_insert": 0.7, "runner": "episodes_continuous"}
+                )
                 yield pytest.param(learner, {"acting": name, **changes}, id=f"{learner}-{name}")
 
 

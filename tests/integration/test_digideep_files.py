@@ -104,7 +104,7 @@ def test_learning_from_transitions(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = compose_config(name, None).config
     assert {key: config[key] for key in OFF_POLICY[name]} == OFF_POLICY[name]
-    assert (config["env_args"]["key"], config["replay_ratio"]) == ("Pendulum-v1", config["batch_size"])
+    assert (config["env_args"]["key"], config["samples_per_insert"]) == ("Pendulum-v1", config["batch_size"])
     panel = (
         '{"number_epochs": 3, "epoch_size": 20, "num_workers": 2, "n_update": 3, "batch_size": 8, "test_win_size": 1}'
     )

@@ -224,7 +224,7 @@ def test_q_learners_learn_from_transitions(tmp_path, monkeypatch, algorithm, uni
         "agent": "ff",
         "obs_last_action": False,
     }
-    assert_learnt(train(tmp_path, monkeypatch, algorithm, "two_step", **changes, sample_units=units), UPDATES)
+    assert_learnt(train(tmp_path, monkeypatch, algorithm, "two_step", **changes, sample_transforms=units), UPDATES)
 
 
 def _policy_selectors():

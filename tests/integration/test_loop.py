@@ -125,7 +125,7 @@ def test_updates_per_rollout(tmp_path, watched):
 
 def test_replay_ratio(tmp_path, watched):
     """A rollout brings 2 transitions and a sample has 8; before the fourth episode there is no sample."""
-    run(small_config(tmp_path, t_max=19, replay_ratio=2))
+    run(small_config(tmp_path, t_max=19, samples_per_insert=2))
     assert [c[1] for c in watched if c[0] == "train"] == [8, 12, 16, 20]
 
 

@@ -58,7 +58,7 @@ ON_THE_CPU = [
     ("coma", {}),
     ("ippo", {"keep_memory": True, "normalise_observations": True}),
     ("mappo", {"batch_size_run": 2}),
-    ("pqn_vdn", {"store_units": ["normalise"]}),
+    ("pqn_vdn", {"store_transforms": ["normalise"]}),
     ("ppo", {"critic": "trunk"}),
     ("iql", {"acting": "ahead"}),
     ("qmix", {"acting": "collectors", "collectors": {"processes": 1, "deterministic": True}}),

@@ -49,8 +49,8 @@ def test_extras_of_decisions_are_needed_by_name(monkeypatch):
 def test_needs_may_depend_on_the_config():
     needed = lambda **args: set(batch_fields("ppo_learner", ENV_INFO, SimpleNamespace(**args)))  # noqa: E731
     assert needed() == {"log_prob"}
-    assert needed(values_from_acting=True, critic="trunk") == {"log_prob", "value"}
-    assert needed(values_from_acting=True, critic="state_values") == {"log_prob"}
+    assert needed(use_rollout_values=True, critic="trunk") == {"log_prob", "value"}
+    assert needed(use_rollout_values=True, critic="state_values") == {"log_prob"}
 
 
 def test_an_unknown_need_is_refused(monkeypatch):

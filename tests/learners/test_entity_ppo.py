@@ -17,7 +17,7 @@ GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
 @pytest.fixture(scope="module")
 def played():
     """The parts of a run after two rollouts, and a third; its last weights differ from those that acted."""
-    parts, learner = parts_of(epochs=2, lr=0.02, values_from_acting=False)
+    parts, learner = parts_of(epochs=2, lr=0.02, use_rollout_values=False)
     for t in range(2):
         learner.train(parts.runner.run(), t, 0)
     batch = parts.runner.run()
@@ -48,10 +48,10 @@ def frames(mac, batch):
     return counted, values, advantages
 
 
-@pytest.mark.parametrize("policy_mean", ["agents", "steps"])
-def test_the_losses_by_plain_loops(played, policy_mean):
+@pytest.mark.parametrize("loss_reduction", ["agents", "steps"])
+def test_the_losses_by_plain_loops(played, loss_reduction):
     mac, learner, batch = played
-    learner.args.policy_mean = policy_mean
+    learner.args.loss_reduction = loss_reduction
     with th.no_grad():
         counted, _, advantages = frames(mac, batch)
         found = learner.estimates(batch)
@@ -74,7 +74,7 @@ def test_the_losses_by_plain_loops(played, policy_mean):
             moved.setdefault(kind[n], []).append((ratio - 1 - math.log(ratio), abs(ratio - 1) > CLIP))
             gains.append(min(ratio * scaled[b, t], clipped * scaled[b, t]))
             entropies.append(-sum(p * math.log(p) for p in probs if p > 0))
-            weights.append(1.0 if policy_mean == "agents" else 1 / len(actors))
+            weights.append(1.0 if loss_reduction == "agents" else 1 / len(actors))
             moved[kind[n]][-1] += (weights[-1],)
     assert len({len([n for n in range(3) if batch["acts"][b, t, n, 0]]) for b, t in counted}) > 1
     logged = learner._update(part, CLIP, 0.1)
@@ -150,8 +150,8 @@ def test_values_of_acting_spare_a_pass_over_the_rollout():
 
 
 def test_values_of_acting_are_refused_where_they_are_not_enough():
-    with pytest.raises(ConfigError, match="estimate_each_epoch=True needs values of the present weights"):
-        parts_of(estimate_each_epoch=True)
+    with pytest.raises(ConfigError, match="recompute_advantages=True needs values of the present weights"):
+        parts_of(recompute_advantages=True)
     with pytest.raises(
         ConfigError, match="needs a controller without a memory, such as mac=entity_mac, or keep_memory=True"
     ):

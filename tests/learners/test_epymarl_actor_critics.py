@@ -27,7 +27,7 @@ SETTINGS = {
     "target_update_interval_or_tau": 0.25,
     "normalise_values": False,
     "normalise_advantages": False,
-    "recompute_log_prob": True,
+    "use_rollout_log_probs": False,
     "value_clip": False,
 }
 
@@ -86,7 +86,7 @@ def test_means_are_over_agents_with_a_choice_or_over_all(only):
     batch = episodes()
     batch["avail_actions"][0, :, 1] = th.tensor([1, 0, 0], dtype=th.int)
     batch["actions"][0, :, 1] = 0
-    learner = make_learner(A2CLearner, batch, choices_only=only, entropy_coef=0.0)
+    learner = make_learner(A2CLearner, batch, mask_forced_actions=only, entropy_coef=0.0)
     found, now = learner.estimates(batch), None
     assert found["choices"].sum() == (18 if only else 22) - _single(batch) * only
     with th.no_grad():
@@ -140,7 +140,7 @@ def test_estimates_before_each_epoch_or_before_the_first(each):
     """With new ones, each epoch's advantages are over the values after the epoch before, and the last one is logged."""
     batch = episodes()
     learner = make_learner(
-        PPOLearner, batch, epochs=3, estimate_each_epoch=each, critic_lr=0.1, standardise_rewards=True
+        PPOLearner, batch, epochs=3, recompute_advantages=each, critic_lr=0.1, standardise_rewards=True
     )
     seen, update = [], learner._update
     learner._update = lambda part, *others: (
@@ -161,7 +161,7 @@ def test_the_old_policy_is_that_of_acting_or_that_before_the_first_epoch():
     batch["log_prob"].sub_(1.0)
     ratios = []
     for recomputed in (True, False):
-        args.recompute_log_prob = recomputed
+        args.use_rollout_log_probs = not recomputed
         learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
         learner.step = lambda *losses: {}
         learner.train(batch, 10, 0)

@@ -28,7 +28,7 @@ def _parts(**changes):
 @pytest.mark.parametrize(("steps", "last_columns"), [(7, {"between", "closing"}), (8, {"between", "first"})])
 def test_they_are_those_of_another_pass(agent, steps, last_columns):
     """Episodes of five steps: the last column of a rollout is an episode's first, its closing one, or between."""
-    changes = {"rollout_steps": steps, "obs_last_action": True, "values_from_acting": True, "keep_memory": True}
+    changes = {"rollout_steps": steps, "obs_last_action": True, "use_rollout_values": True, "keep_memory": True}
     parts = _parts(agent=agent, **changes)
     learner = parts.learning[0].learner
     seen = set()
@@ -51,7 +51,7 @@ def test_they_are_those_of_another_pass(agent, steps, last_columns):
 
 
 def test_they_save_a_pass_over_the_rollout():
-    parts = _parts(values_from_acting=True, keep_memory=True)
+    parts = _parts(use_rollout_values=True, keep_memory=True)
     learner, seen = parts.learning[0].learner, []
     batch = parts.runner.run()
     unroll = learner.mac.unroll_packed

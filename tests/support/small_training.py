@@ -73,7 +73,7 @@ def suited(config, settings):
     recursive_dict_update(config, settings)
     if chosen_name(config, "buffer") == "transitions":
         config["buffer_size"] = 1000 * config["batch_size_run"]
-        config["replay_ratio"] = min(config["replay_ratio"], 0.3 * config["batch_size"])
+        config["samples_per_insert"] = min(config["samples_per_insert"], 0.3 * config["batch_size"])
         config["buffer_min"] = config["hold_out"] = 0
         config["random_steps"] = min(config.get("random_steps", 0), 2)
     return config
@@ -132,7 +132,7 @@ def train(tmp_path, monkeypatch, algorithm, environment, **changes):
     # the rollout that starts at t_max is still played
     config["t_max"] = (rollouts - 1) * config["batch_size_run"] * longest
     if chosen_name(config, "buffer") == "transitions":
-        config["replay_ratio"] = config["batch_size"] * min(1, 4 * UPDATES * delayed / config["t_max"])
+        config["samples_per_insert"] = config["batch_size"] * min(1, 4 * UPDATES * delayed / config["t_max"])
     updates = watch_updates(monkeypatch, config["learner"])
     assert run(config) is not None
     return updates

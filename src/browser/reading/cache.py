@@ -9,7 +9,7 @@ from pathlib import Path
 
 from utils.files.regular_files import read_regular
 
-VERSION = 2
+VERSION = 3
 # bytes; ten thousand runs with two hundred config keys take a tenth of it
 LARGEST_CACHE = 2**30
 

@@ -9,6 +9,7 @@ from browser.reading.limits import MOST_CONFIG_KEYS, cut, cut_value
 from browser.reading.session import MAP_KEYS, Run, Session
 from records.limits import LONGEST_KEY
 from records.options import OPTIONS
+from utils.config.renamed_keys import with_new_names
 from utils.nearest import suggestion
 
 # where a run was written and what it was called says nothing about what was run
@@ -46,14 +47,14 @@ def value_of(run: Run | Session, key: str) -> Any:
 
 
 def flatten(config: dict) -> tuple[dict[str, Any], int]:
-    """JSON's nested objects as one, keys joined by dots; lists and empty objects stay values.
+    """JSON's nested objects as one, keys joined by dots, by their present names; lists and empty objects stay values.
 
     Returns:
         At most MOST_CONFIG_KEYS keys, and those that name a run wherever they stand; and how many are left out.
     """
     flat: dict[str, Any] = {}
     left_out = 0
-    for key, value in _items(config, ""):
+    for key, value in _items(with_new_names(config, recorded=True), ""):
         if len(flat) < MOST_CONFIG_KEYS or key in NAMING:
             flat[key] = cut_value(value)
         else:

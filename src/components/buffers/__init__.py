@@ -9,16 +9,16 @@ from utils.config.reach import FILES, NOWHERE
 from utils.config.registry import Registry, lazy_classes
 
 UNITS = {
-    "store_units": Option(
+    "store_transforms": Option(
         SHARED,
         "transforms that a rollout passes before it is stored, a list (docs/off_policy.md)",
         resume=EXPERIENCE,
         reaches=NOWHERE,
     ),
-    "sample_units": Option(
+    "sample_transforms": Option(
         SHARED, "transforms that a sample passes before it is learned from, a list", reaches=NOWHERE
     ),
-    "debug_units": Option(
+    "debug_transforms": Option(
         SHARED, "check values and shapes between all transforms, and log their statistics", resume=FREE
     ),
 }

@@ -11,7 +11,7 @@ STORED, SAMPLED = ("columns",), ("columns", "steps", "parts")
 
 
 def transforms_of(config: Mapping[str, Any]) -> tuple[list[Listed], list[Listed]]:
-    """The transforms of `store_units` and `sample_units` in a config, whose `buffer` is not "auto".
+    """The transforms of `store_transforms` and `sample_transforms` in a config, whose `buffer` is not "auto".
 
     Raises:
         ConfigError: see `components.sampling.listed`.
@@ -19,10 +19,10 @@ def transforms_of(config: Mapping[str, Any]) -> tuple[list[Listed], list[Listed]
     buffer = config["buffer"]
     traits = REGISTRY.entry(buffer).traits if buffer in REGISTRY else {}
     drawn = traits.get("gives", "columns")
-    sampled = config["sample_units"]
+    sampled = config["sample_transforms"]
     # without transforms, a sample is what the buffer makes of them
     last = SAMPLED if sampled else (*SAMPLED, drawn)
     return (
-        listed_transforms("store_units", config["store_units"], "columns", STORED),
-        listed_transforms("sample_units", sampled, drawn, last),
+        listed_transforms("store_transforms", config["store_transforms"], "columns", STORED),
+        listed_transforms("sample_transforms", sampled, drawn, last),
     )

@@ -30,7 +30,7 @@ NOTHING, LEARNED, HELD_OUT = 0, 1, 2
 class TransitionReplay:
     """The last `buffer_size` steps; a sample is `batch_size` transitions, drawn with replacement (`Buffer`).
 
-    A sample has two columns, a step and what follows it; the transforms of `sample_units` make others
+    A sample has two columns, a step and what follows it; the transforms of `sample_transforms` make others
     (`components.sampling`). What follows a truncated step is the last frame of its episode. With `priority_alpha`,
     transitions are drawn in proportion to their priority to this power, and a sample has the constant fields `ids`
     (int64 `[B]`) and `weights` (float32 `[B]`, importance sampling's, the largest is 1).

@@ -1,4 +1,4 @@
-"""A buffer with the transforms of store_units before it and those of sample_units behind it."""
+"""A buffer with the transforms of store_transforms before it and those of sample_transforms behind it."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +18,7 @@ from components.update_plan import Supply
 
 def build_buffer(name: str, scheme: dict, groups: dict, columns: int, preprocess: dict, args: Any, logger: Any) -> Any:
     """The registered buffer of this name, with its transforms if the config lists any."""
-    if not (args.store_units or args.sample_units or args.debug_units):
+    if not (args.store_transforms or args.sample_transforms or args.debug_transforms):
         return REGISTRY[name](scheme, groups, columns, preprocess, args, logger)
     return TransformedBuffer(name, scheme, groups, columns, preprocess, args, logger)
 
@@ -37,13 +37,13 @@ class TransformedBuffer:
         console = logger.console_logger
         self._draws = REGISTRY.entry(name).traits.get("gives") == "drawn" if name in REGISTRY else False
         if self._draws and not sample:
-            sample = listed_transforms("sample_units", ["next_states"], "drawn", STORED)
+            sample = listed_transforms("sample_transforms", ["next_states"], "drawn", STORED)
 
         def composed(key: str, transforms: list[Listed], quiet: bool = False) -> Compose:
-            return Compose(transforms, TransformContext(key, args, None if quiet else console), args.debug_units)
+            return Compose(transforms, TransformContext(key, args, None if quiet else console), args.debug_transforms)
 
-        self._store, self._sample = composed("store_units", store), composed("sample_units", sample)
-        tried = composed("store_units", store, quiet=True)(_zeros(scheme, groups, columns, preprocess))
+        self._store, self._sample = composed("store_transforms", store), composed("sample_transforms", sample)
+        tried = composed("store_transforms", store, quiet=True)(_zeros(scheme, groups, columns, preprocess))
         derived = {new for new, _ in preprocess.values()} | {"filled"}
         scheme = {key: info for key, info in tried.scheme.items() if key not in derived}
         self._buffer = REGISTRY[name](scheme, groups, tried.max_seq_length, preprocess, args, logger)
@@ -54,7 +54,7 @@ class TransformedBuffer:
             tried = Drawn(ring, np.zeros(args.batch_size, dtype=np.int64))
         else:
             tried = _zeros(scheme, groups, tried.max_seq_length, preprocess)
-        tried = composed("sample_units", sample, quiet=True)(tried)
+        tried = composed("sample_transforms", sample, quiet=True)(tried)
         self.scheme = (next(iter(tried)) if isinstance(tried, Minibatches) else tried).scheme
         self.groups, self.preprocess, self.journal = groups, preprocess, self._buffer.journal
 

@@ -1,4 +1,4 @@
-"""Transforms: functions `(batch, context, **options) -> batch`, chained by the lists store_units and sample_units.
+"""Transforms: functions `(batch, context, **options) -> batch`, chained by store_transforms and sample_transforms.
 
 A transform of the user's own is a function in a plugin: `REGISTRY["mine"] = function`, or `REGISTRY.declare` with
 

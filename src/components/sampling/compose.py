@@ -11,7 +11,7 @@ from components.sampling.fields import require_fields
 from components.sampling.listed import Listed
 from utils.config.registry import loaded
 
-# what `debug_units` puts before the first transform and after each
+# what `debug_transforms` puts before the first transform and after each
 DEBUGGING = ("check_nan", "check_shape", "check_stats")
 
 
@@ -34,7 +34,7 @@ class TransformContext:
 
     @property
     def place(self) -> str:
-        """Where the batch comes from: "sample_units, after 'gae' (estimates.py:60)"."""
+        """Where the batch comes from: "sample_transforms, after 'gae' (estimates.py:60)"."""
         if self.before is None:
             return f"{self.key}, before its first transform"
         return f"{self.key}, after '{self.before.name}' ({_source(self.before)})"

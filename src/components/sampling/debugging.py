@@ -1,4 +1,4 @@
-"""Transforms that look and change nothing: they may stand anywhere, also between those of learners (`debug_units`)."""
+"""Transforms that look and change nothing: they may stand anywhere, also between learners' (`debug_transforms`)."""
 
 from typing import Any
 

@@ -12,7 +12,7 @@ from utils.nearest import suggestion
 from utils.plain_values import shown
 
 # the keys of a config that list transforms
-LISTS = ("store_units", "sample_units")
+LISTS = ("store_transforms", "sample_transforms")
 # how each form is made of which
 WORDS = {
     "drawn": "steps that were drawn and not read yet",

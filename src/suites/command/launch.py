@@ -28,6 +28,7 @@ from suites.state.scores import trial_rows, trials_summary
 from suites.state.state import DONE, FAILED, SuiteFolder, SuiteRun
 from suites.state.table import last_line, live
 from suites.state.trials import FAILED as TRIAL_FAILED
+from utils.config.renamed_keys import note_of_former_names
 from utils.errors import ConfigError, MusterError
 from utils.plain_values import counted
 from utils.processes.stop_signals import Interrupted
@@ -105,6 +106,8 @@ def _checked(suite: SuiteFile) -> list[SuiteRun]:
     else:
         runs = checked_runs(suite)
         what = counted(len(runs), "run")
+    if note := note_of_former_names():
+        print(note)
     print(f"{suite.name}: {what}, checked in {time.monotonic() - begun:.1f} s", flush=True)
     return runs
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from suites.plan.suite_file import AXES, MOST_RUNS, SuiteFile
 from utils.config.merging import flatten, recursive_dict_update
+from utils.config.renamed_keys import with_former_names, with_new_names
 from utils.errors import ConfigError
 
 # what a config says about the place and the records of a run, not about what it computes
@@ -94,13 +95,13 @@ def _point(suite: SuiteFile, axes: dict[str, Any]) -> Point | None:
     axes["environment"], axes["map"] = axes["map"]
     if any(_holds(condition, axes) for condition in suite.excluded):
         return None
-    settings = copy.deepcopy(suite.settings)
+    settings = with_new_names(copy.deepcopy(suite.settings))
     for condition, own in suite.cases:
         if _holds(condition, axes):
-            recursive_dict_update(settings, own)
+            recursive_dict_update(settings, with_new_names(own))
     choices = {axis: axes[axis] for axis in suite.overrides}
     for axis, name in choices.items():
-        recursive_dict_update(settings, suite.overrides[axis][name])
+        recursive_dict_update(settings, with_new_names(suite.overrides[axis][name]))
     return Point(**{axis: axes[axis] for axis in AXES}, choices=choices, settings=settings)
 
 
@@ -112,7 +113,7 @@ def run_id(point: Point, config: Mapping[str, Any], defaults: Mapping[str, Any])
     """`<algorithm>[+override]-<map>-s<seed>-<hash>` of a run, fit for a file name.
 
     The hash is of the merged config: of every value that is not the default of its key. So a new key, whose default
-    leaves things as they are, changes no run.
+    leaves things as they are, changes no run; nor does a new name of a key.
 
     Args:
         config: merged and checked.
@@ -122,7 +123,7 @@ def run_id(point: Point, config: Mapping[str, Any], defaults: Mapping[str, Any])
     if isinstance(below := apart.get("collectors"), Mapping):
         apart["collectors"] = {key: value for key, value in below.items() if key not in PLACES}
     kept = {key: value for key, value in apart.items() if key not in defaults or value != defaults[key]}
-    text = json.dumps(kept, sort_keys=True, default=repr)
+    text = json.dumps(with_former_names(kept), sort_keys=True, default=repr)
     digest = hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]
     name = f"{point.row}-{point.map or point.environment}"
     ending = f"-s{point.seed}-{digest}"

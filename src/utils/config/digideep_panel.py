@@ -195,7 +195,7 @@ def off_policy_params(cpanel: Mapping[str, Any], preset: str, spec: Any, agent_t
         **kept,
         "buffer_size": cpanel["memory_size_in_chunks"] * rollout,
         "batch_size": cpanel["batch_size"],
-        "replay_ratio": cpanel["n_update"] * cpanel["batch_size"] / rollout,
+        "samples_per_insert": cpanel["n_update"] * cpanel["batch_size"] / rollout,
         "rnn_hidden_dim": cpanel["hidden_size"],
         "critic_hidden_dim": cpanel["hidden_size"],
         "target_update_interval_or_tau": cpanel["polyak_factor"],

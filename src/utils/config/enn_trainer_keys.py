@@ -60,7 +60,7 @@ KEYS = {
     "ppo.gae": Theirs(True, "gae_lambda, 1 in place of False"),
     "ppo.gamma": Theirs(0.99, "gamma"),
     "ppo.gae_lambda": Theirs(0.95, "gae_lambda"),
-    "ppo.norm_adv": Theirs(True, "normalise_minibatches"),
+    "ppo.norm_adv": Theirs(True, "normalise_advantages_per_minibatch"),
     "ppo.clip_coef": Theirs(0.2, "eps_clip"),
     "ppo.clip_vloss": Theirs(True, "value_clip"),
     "ppo.ent_coef": Theirs(0.1, "entropy_coef", (1, 0.01)),

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
@@ -69,7 +70,7 @@ def _listed(folders: Sequence[str | Path]) -> str:
 @functools.cache
 def shared_defaults() -> Mapping[str, Any]:
     """config/default.yaml, read once: not to be changed."""
-    return load_yaml(CONFIG_DIR / "default.yaml")
+    return with_new_names(load_yaml(CONFIG_DIR / "default.yaml"))  # a user may have changed it
 
 
 def default_config() -> dict:
@@ -113,4 +114,4 @@ def with_defaults(args: Any, own: Mapping[str, Any] | None = None) -> SimpleName
     missing = {key: value for key, value in defaults.items() if not hasattr(args, key)}
     if not missing:
         return args
-    return SimpleNamespace(**copy.deepcopy(missing), **vars(args))
+    return SimpleNamespace(**{**copy.deepcopy(missing), **with_new_names(vars(args))})

@@ -28,13 +28,13 @@ def play():
 
 def test_without_units_it_is_the_buffer_itself():
     assert not isinstance(new_buffer(), TransformedBuffer)
-    assert isinstance(new_buffer(debug_units=True), TransformedBuffer)
+    assert isinstance(new_buffer(debug_transforms=True), TransformedBuffer)
 
 
 def test_the_default_of_transitions_is_next_states(play):
     rollouts, samples = [play.rollout(4) for _ in range(4)], []
     for transforms in ([], ["next_states"], [{"window": {"steps": 1}}]):
-        buffer = new_buffer(sample_units=transforms)
+        buffer = new_buffer(sample_transforms=transforms)
         for rollout in rollouts:
             buffer.insert(rollout)
         np.random.seed(1)
@@ -45,7 +45,7 @@ def test_the_default_of_transitions_is_next_states(play):
 
 
 def test_n_step_samples_of_transitions(play):
-    buffer = new_buffer(sample_units=[{"window": {"steps": 3}}, {"n_step": {"steps": 3}}])
+    buffer = new_buffer(sample_transforms=[{"window": {"steps": 3}}, {"n_step": {"steps": 3}}])
     for _ in range(5):
         buffer.insert(play.rollout(4))
     sample = buffer.sample()
@@ -72,7 +72,7 @@ def test_a_unit_at_storing_may_add_fields(play):
 
     REGISTRY["doubled"] = doubled
     try:
-        buffer = new_buffer(store_units=[{"doubled": {"factor": 3}}, "check_nan"])
+        buffer = new_buffer(store_transforms=[{"doubled": {"factor": 3}}, "check_nan"])
     finally:
         del REGISTRY["doubled"]
     for _ in range(3):
@@ -84,25 +84,25 @@ def test_a_unit_at_storing_may_add_fields(play):
 
 
 def test_a_missing_field_is_refused_when_the_buffer_is_built():
-    with pytest.raises(ConfigError, match=r"sample_units: 'gae' needs the field 'value', .*It has obs,"):
-        new_buffer(sample_units=["next_states", "gae"])
-    with pytest.raises(ConfigError, match=r"store_units: 'gae' needs the field 'value'"):
-        new_buffer(store_units=["gae"])
+    with pytest.raises(ConfigError, match=r"sample_transforms: 'gae' needs the field 'value', .*It has obs,"):
+        new_buffer(sample_transforms=["next_states", "gae"])
+    with pytest.raises(ConfigError, match=r"store_transforms: 'gae' needs the field 'value'"):
+        new_buffer(store_transforms=["gae"])
 
 
 def test_debugging_looks_at_what_is_stored_and_sampled(play):
-    buffer = new_buffer(debug_units=True)
+    buffer = new_buffer(debug_transforms=True)
     buffer.insert(play.rollout(4))
     assert buffer.sample().max_seq_length == 2
     broken = play.rollout(4)
     broken["obs"][2, 1, 0, 0] = float("inf")
-    with pytest.raises(MusterError, match=r"store_units, before its first transform: obs\[1, 0, 0\] of episode 2"):
+    with pytest.raises(MusterError, match=r"store_transforms, before its first transform: obs\[1, 0, 0\] of episode 2"):
         buffer.insert(broken)
 
 
 @pytest.mark.parametrize("name", ["transitions", "episodes", "rollout"])
 def test_a_resumed_run_has_the_state_of_its_units(name, play):
-    changes = {"store_units": [{"normalise": {"fields": ["reward"]}}], "capacity": 60}
+    changes = {"store_transforms": [{"normalise": {"fields": ["reward"]}}], "capacity": 60}
     buffer = new_buffer(name, **changes)
     for _ in range(5):
         buffer.insert(play.rollout(4))
@@ -120,11 +120,11 @@ def test_a_resumed_run_has_the_state_of_its_units(name, play):
         samples.append(one.sample())
     assert th.equal(samples[0]["reward"], samples[1]["reward"])
     with pytest.raises(ValueError, match="other names"):
-        new_buffer(name, store_units=["truncate"]).load_state_dict(buffer.state_dict())
+        new_buffer(name, store_transforms=["truncate"]).load_state_dict(buffer.state_dict())
 
 
 def test_a_sample_may_be_several_batches(play):
-    buffer = new_buffer("rollout", sample_units=[{"recurrent_minibatches": {"parts": 3}}])
+    buffer = new_buffer("rollout", sample_transforms=[{"recurrent_minibatches": {"parts": 3}}])
     buffer.insert(play.rollout(4))
     sample = buffer.sample()
     assert isinstance(sample, Minibatches)
@@ -133,15 +133,15 @@ def test_a_sample_may_be_several_batches(play):
 
 def test_held_out_samples_pass_the_units_too(play):
     np.random.seed(0)
-    buffer = new_buffer(hold_out=0.5, sample_units=[{"window": {"steps": 2}}])
+    buffer = new_buffer(hold_out=0.5, sample_transforms=[{"window": {"steps": 2}}])
     for _ in range(8):
         buffer.insert(play.rollout(4))
     assert buffer.hold_out().max_seq_length == 3
-    assert new_buffer("episodes", debug_units=True).hold_out() is None
+    assert new_buffer("episodes", debug_transforms=True).hold_out() is None
 
 
 def test_priorities_reach_the_buffer(play):
-    buffer = new_buffer(priority_alpha=1.0, debug_units=True)
+    buffer = new_buffer(priority_alpha=1.0, debug_transforms=True)
     for _ in range(3):
         buffer.insert(play.rollout(4))
     sample = buffer.sample()

@@ -8,40 +8,44 @@ from helpers import DEFAULTS
 from utils.errors import ConfigError
 
 CATALOGUE = [
-    ("transitions", {"sample_units": "n_step"}, r"sample_units=n_step: expected a list"),
-    ("transitions", {"sample_units": ["next_state"]}, r"no transform 'next_state'\. Did you mean 'next_states'\?"),
-    ("transitions", {"sample_units": [3]}, r"no transform '3'"),
-    ("transitions", {"sample_units": [{"window": {}, "n_step": {}}]}, r"is not one transform with its options"),
-    ("transitions", {"sample_units": [{"window": 3}]}, r"sample_units\.window=3: expected a mapping"),
-    ("transitions", {"sample_units": [{"window": {"step": 3}}]}, r"window has no option 'step'\. Did you mean 'steps'"),
-    ("transitions", {"sample_units": [{"window": {"steps": 0}}]}, r"window\.steps=0: it must be at least 1"),
-    ("transitions", {"sample_units": [{"window": {"steps": "x"}}]}, r"window\.steps=x: expected a whole number"),
+    ("transitions", {"sample_transforms": "n_step"}, r"sample_transforms=n_step: expected a list"),
+    ("transitions", {"sample_transforms": ["next_state"]}, r"no transform 'next_state'\. Did you mean 'next_states'\?"),
+    ("transitions", {"sample_transforms": [3]}, r"no transform '3'"),
+    ("transitions", {"sample_transforms": [{"window": {}, "n_step": {}}]}, r"is not one transform with its options"),
+    ("transitions", {"sample_transforms": [{"window": 3}]}, r"sample_transforms\.window=3: expected a mapping"),
     (
         "transitions",
-        {"sample_units": ["n_step"]},
+        {"sample_transforms": [{"window": {"step": 3}}]},
+        r"window has no option 'step'\. Did you mean 'steps'",
+    ),
+    ("transitions", {"sample_transforms": [{"window": {"steps": 0}}]}, r"window\.steps=0: it must be at least 1"),
+    ("transitions", {"sample_transforms": [{"window": {"steps": "x"}}]}, r"window\.steps=x: expected a whole number"),
+    (
+        "transitions",
+        {"sample_transforms": ["n_step"]},
         r"'n_step' stands first, on the buffer's steps that were drawn .* These make such: next_states, window",
     ),
     (
         "transitions",
-        {"sample_units": ["next_states", "flatten", "n_step"]},
+        {"sample_transforms": ["next_states", "flatten", "n_step"]},
         r"'n_step' stands after 'flatten', which gives single steps; it takes rows of several steps\. Put it before",
     ),
     (
         "transitions",
-        {"sample_units": ["next_states", {"n_step": {"steps": 1}}, "potential_shaping", "mini_race"]},
+        {"sample_transforms": ["next_states", {"n_step": {"steps": 1}}, "potential_shaping", "mini_race"]},
         r"'mini_race' stands after 'potential_shaping', whose rewards it would replace; put it before",
     ),
     (
         "transitions",
-        {"sample_units": ["next_states", {"n_step": {"steps": 1}}, "mini_race", "check_nan", "mini_race"]},
+        {"sample_transforms": ["next_states", {"n_step": {"steps": 1}}, "mini_race", "check_nan", "mini_race"]},
         r"'mini_race' stands after 'mini_race', .* once is enough",
     ),
-    ("transitions", {"sample_units": ["check_nan"]}, r"must end with .* End with next_states or window"),
-    ("transitions", {"sample_units": ["next_states", "window"]}, r"'window' stands after 'next_states'"),
+    ("transitions", {"sample_transforms": ["check_nan"]}, r"must end with .* End with next_states or window"),
+    ("transitions", {"sample_transforms": ["next_states", "window"]}, r"'window' stands after 'next_states'"),
     *(
         (
             "transitions",
-            {"sample_units": [*before, {"n_step": {"steps": 5}}]},
+            {"sample_transforms": [*before, {"n_step": {"steps": 5}}]},
             rf"n_step\.steps=5 adds up 5 rewards, but .* leave {left}\. Put window: \{{steps: 5\}} before it",
         )
         for before, left in (
@@ -52,10 +56,14 @@ CATALOGUE = [
             ([{"window": {"steps": 6}}, {"n_step": {"steps": 2}}], 1),
         )
     ),
-    ("episodes", {"sample_units": ["next_states"]}, r"'next_states' stands first, on the buffer's rows of several"),
-    ("episodes", {"store_units": ["flatten"]}, r"store_units ends with single steps.* Leave flatten out"),
-    ("episodes", {"sample_units": ["cut_rows"]}, r"only learners call 'cut_rows'"),
-    ("episodes", {"sample_units": ["shuffled_minibatches"]}, r"it takes single steps"),
+    (
+        "episodes",
+        {"sample_transforms": ["next_states"]},
+        r"'next_states' stands first, on the buffer's rows of several",
+    ),
+    ("episodes", {"store_transforms": ["flatten"]}, r"store_transforms ends with single steps.* Leave flatten out"),
+    ("episodes", {"sample_transforms": ["cut_rows"]}, r"only learners call 'cut_rows'"),
+    ("episodes", {"sample_transforms": ["shuffled_minibatches"]}, r"it takes single steps"),
 ]
 
 
@@ -79,7 +87,7 @@ def test_wrong_lists_are_refused(buffer, changes, message):
     ],
 )
 def test_right_lists_are_taken(buffer, transforms):
-    check_units({**DEFAULTS, "buffer": buffer, "sample_units": transforms})
+    check_units({**DEFAULTS, "buffer": buffer, "sample_transforms": transforms})
 
 
 class Mine:
@@ -95,8 +103,8 @@ def test_options_of_a_users_function_or_class_are_its_parameters(transform):
     REGISTRY["mine"] = transform
     try:
         for listed in ("mine", {"mine": {"weight": 2}}):
-            check_units({**DEFAULTS, "buffer": "episodes", "sample_units": [listed]})
-        with pytest.raises(ConfigError, match=r"sample_units\.mine: the .*'wait'.* Did you mean 'weight'\?"):
-            check_units({**DEFAULTS, "buffer": "episodes", "sample_units": [{"mine": {"wait": 2}}]})
+            check_units({**DEFAULTS, "buffer": "episodes", "sample_transforms": [listed]})
+        with pytest.raises(ConfigError, match=r"sample_transforms\.mine: the .*'wait'.* Did you mean 'weight'\?"):
+            check_units({**DEFAULTS, "buffer": "episodes", "sample_transforms": [{"mine": {"wait": 2}}]})
     finally:
         del REGISTRY["mine"]

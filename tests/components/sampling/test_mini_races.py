@@ -20,8 +20,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def chain(*transforms, gamma=0.9, debug=False):
-    info = TransformContext("sample_units", make_args(gamma=gamma))
-    return Compose(listed_transforms("sample_units", transforms, "columns", ("columns",)), info, debug=debug)
+    info = TransformContext("sample_transforms", make_args(gamma=gamma))
+    return Compose(listed_transforms("sample_transforms", transforms, "columns", ("columns",)), info, debug=debug)
 
 
 def race(steps, greedy, finished, columns):

@@ -26,8 +26,8 @@ def pictures(shape=(1, 5, 6)):
 
 def chain(*transforms):
     return Compose(
-        listed_transforms("sample_units", transforms, "columns", ("columns",)),
-        TransformContext("sample_units", make_args()),
+        listed_transforms("sample_transforms", transforms, "columns", ("columns",)),
+        TransformContext("sample_transforms", make_args()),
     )
 
 
@@ -53,7 +53,9 @@ def test_pictures_are_centred_alike_where_agents_learn_and_act():
     learned = chain("normalise_image")(batch)
     assert th.equal(learned["camera"], (batch["camera"].float() - 128) / 128)
     args = {"obs_last_action": False, "obs_agent_id": False}
-    acting = AgentInputs(batch.scheme, make_args(**args, sample_units=[{"next_states": {}}, {"normalise_image": {}}]))
+    acting = AgentInputs(
+        batch.scheme, make_args(**args, sample_transforms=[{"next_states": {}}, {"normalise_image": {}}])
+    )
     assert th.equal(acting.parts_at(batch, 0).observations["camera"], learned["camera"][:, 0].flatten(0, 1))
     learning = acting.parts_at(learned, 0)
     assert th.equal(learning.observations["camera"], learned["camera"][:, 0].flatten(0, 1))

@@ -22,8 +22,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def chain(*transforms, debug=False, last=("columns", "steps", "parts"), form="columns", console=None, **args):
-    info = TransformContext("sample_units", make_args(gamma=0.9, **args), console)
-    return Compose(listed_transforms("sample_units", transforms, form, last), info, debug)
+    info = TransformContext("sample_transforms", make_args(gamma=0.9, **args), console)
+    return Compose(listed_transforms("sample_transforms", transforms, form, last), info, debug)
 
 
 def played(seed, steps=6, rows=3):
@@ -197,7 +197,7 @@ class TestDebugging:
         from utils.errors import MusterError
 
         with pytest.raises(
-            MusterError, match=r"sample_units, before its first transform: obs\[3, 0, 2\] of episode 1 "
+            MusterError, match=r"sample_transforms, before its first transform: obs\[3, 0, 2\] of episode 1 "
         ):
             chain("check_nan", "truncate")(self.broken())
         with pytest.raises(MusterError, match=r"after 'truncate' \(windows.py:\d+\): obs\[3, 0, 2\] of episode 1"):

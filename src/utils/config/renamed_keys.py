@@ -1,0 +1,109 @@
+"""Former names of config keys and of their values: the one table, and both directions.
+
+Whatever comes from outside (the command line, files, dicts, records of earlier runs) passes `with_new_names` once;
+everything behind it knows the new names only. `with_former_names` is for what was computed from the first ones, such as
+the ids of a suite's runs.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from utils.errors import ConfigError
+from utils.nearest import nearest
+from utils.plain_values import shown
+
+# former key -> key
+KEYS = {
+    "replay_ratio": "samples_per_insert",
+    "normalise_minibatches": "normalise_advantages_per_minibatch",
+    "estimate_each_epoch": "recompute_advantages",
+    "values_from_acting": "use_rollout_values",
+    "recompute_log_prob": "use_rollout_log_probs",
+    "choices_only": "mask_forced_actions",
+    "policy_mean": "loss_reduction",
+    "store_units": "store_transforms",
+    "sample_units": "sample_transforms",
+    "debug_units": "debug_transforms",
+}
+# former keys that say the opposite of the present one
+OPPOSITES = ("recompute_log_prob",)
+# key, under its present name -> former value -> value
+VALUES: dict[str, dict[str, str]] = {}
+
+# the former names that a user wrote since the last note, and the present ones
+_written: dict[str, str] = {}
+
+
+def with_new_names(config: Mapping[str, Any], recorded: bool = False) -> dict[str, Any]:
+    """A config under the present names of its keys and values, its teams included; `config` is not changed.
+
+    Args:
+        recorded: it is a record of an earlier run, which `note_of_former_names` need not tell of.
+
+    Raises:
+        ConfigError: it has a key under both names, with different values; in a record, the present name counts.
+    """
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        name, new = _new(key, value)
+        if name != key and name in config:
+            if not recorded:
+                require_one_value(key, value, name, config[name])
+            continue
+        found[name] = new
+        if not recorded and (name != key or new is not value):
+            _written[key if new is value else f"{key}={value}"] = name if new is value else f"{name}={new}"
+    return _with_teams(found, lambda own: with_new_names(own, recorded))
+
+
+def require_one_value(key: str, value: Any, name: str, other: Any) -> None:
+    """Refuse different values under two names of one key.
+
+    Raises:
+        ConfigError: names both.
+    """
+    if _new(key, value)[1] != _new(name, other)[1]:
+        former, present = (key, name) if key in KEYS else (name, key)
+        raise ConfigError(
+            f"{key}={shown(str(value))} and {name}={shown(str(other))}: {former} is the former name of {present}. "
+            "Leave one of them out."
+        )
+
+
+def with_former_names(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A config, its teams included, under the names that keys and values had first."""
+    keys = {name: key for key, name in KEYS.items()}
+    found = {}
+    for name, value in config.items():
+        key = keys.get(name, name)
+        if key in OPPOSITES and isinstance(value, bool):
+            value = not value
+        found[key] = next((former for former, new in VALUES.get(name, {}).items() if new == value), value)
+    return _with_teams(found, with_former_names)
+
+
+def note_of_former_names() -> str:
+    """A sentence on the former names that a user wrote since the last call; empty without any."""
+    renamed = ", ".join(f"{former} is now {name}" for former, name in _written.items())
+    _written.clear()
+    return f"Former names, which still work: {renamed}." if renamed else ""
+
+
+def nearest_key(key: str, known: Mapping | set) -> str:
+    """ " Did you mean '...'?": the key most like `key` by its present or its former name; empty if none is."""
+    best = nearest(key, [*known, *(former for former, name in KEYS.items() if name in known)])
+    return f" Did you mean '{KEYS.get(best, best)}'?" if best else ""
+
+
+def _new(key: str, value: Any) -> tuple[str, Any]:
+    name = KEYS.get(key, key)
+    if key in OPPOSITES and isinstance(value, bool):
+        return name, not value
+    return name, VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value
+
+
+def _with_teams(config: dict[str, Any], named: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    teams = config.get("teams")
+    if isinstance(teams, Mapping):
+        config["teams"] = {team: named(own) if isinstance(own, Mapping) else own for team, own in teams.items()}
+    return config
