@@ -17,7 +17,7 @@ def _browse(argv: list[str]) -> None:
     from browser.page.server.arguments import parse_arguments
 
     options = parse_arguments(argv)
-    require("browse.py", "scipy", "plotly", "dash", "dash_ag_grid")
+    require("browse.py", "scipy", "plotly", "dash", "dash_ag_grid", "waitress")
     from browser.page.server.serving import serve
 
     try:

@@ -133,11 +133,11 @@ def show(results: Path, replay: Path, open_browser: bool = True) -> None:
     from browser.packages import require
 
     try:
-        require("The replay page", "scipy", "plotly", "dash", "dash_ag_grid")
+        require("The replay page", "scipy", "plotly", "dash", "dash_ag_grid", "waitress")
     except ConfigError as error:  # the recording exists all the same
         print(error)
         return
-    from browser.page.server.opening import open_page, replay_path
+    from browser.page.server.serving import open_page, replay_path
 
     path = replay_path(replay.parent.name, replay.name)
     with contextlib.suppress(KeyboardInterrupt):

@@ -231,13 +231,13 @@ def test_it_plays_a_checkpoint_of_an_unobserved_run(tmp_path, monkeypatch, capsy
 def test_it_shows_the_replay_on_the_page(results, words, opened, monkeypatch, capsys):
     """Replays and page are stand-ins: what counts is where the page is opened, and whether a browser is."""
     pytest.importorskip("dash", reason="the page's packages are not installed")
-    from browser.page.server import opening
+    from browser.page.server import serving
 
     replay = put(results / "replays" / "fresh" / "30_0.jsonl")
     monkeypatch.setattr(watch, "play", lambda *args: [replay])
     browsers = []
     monkeypatch.setattr(watch.webbrowser, "open", browsers.append)
-    monkeypatch.setattr(opening, "open_page", lambda root, path, show: (print(root, path), show(path)))
+    monkeypatch.setattr(serving, "open_page", lambda root, path, show: (print(root, path), show(path)))
     assert watch.main(["2", "--results", str(results), *words]) == 0
     assert f"{results} /replay?run=fresh&file=30_0.jsonl" in capsys.readouterr().out
     assert len(browsers) == opened

@@ -59,18 +59,32 @@ def write_replay(results, token, name, steps=4, footer=True, header=None, unit=N
 @contextmanager
 def page_over(results):
     """The page's address, while it is served."""
-    from browser.page.server.opening import find_or_start
+    from browser.page.server.serving import find_or_start
 
     port, server = find_or_start(Path(results), _PORTS.pop() if _PORTS else 0)
-    thread = threading.Thread(target=server.serve_forever)
+    with running(server):
+        yield f"http://127.0.0.1:{port}"
+    _PORTS.append(port)
+
+
+@contextmanager
+def running(server):
+    """A server of the page, served in a thread."""
+    thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield
     finally:
-        server.shutdown()
+        end(server)
         thread.join()
-        server.server_close()
-        _PORTS.append(port)
+
+
+def end(server):
+    """What Ctrl-C does to a server in the main thread."""
+    from waitress import wasyncore
+
+    server.trigger.pull_trigger(lambda: wasyncore.close_all(server._map))
+    server.task_dispatcher.shutdown()
 
 
 @contextmanager

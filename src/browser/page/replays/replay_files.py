@@ -1,7 +1,6 @@
 """Which replays a run has, and their bytes, from any place on."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -9,8 +8,8 @@ from typing import BinaryIO
 
 from flask import Flask, Response, request
 
+from browser.page.parts.answers import file_answer, refusal
 from browser.page.parts.context import Context
-from browser.page.parts.refusing import refusal
 from browser.reading import UnknownRunError
 from browser.reading.files import ResultsFiles, entries_of, is_file_name, subfolders
 from browser.reading.json_files import parse
@@ -20,7 +19,6 @@ from utils.nearest import did_you_mean
 SUFFIX = ".jsonl"
 # bytes; an episode of 27m_vs_30m takes a few million, and a browser must hold it
 LARGEST_REPLAY = 2**28
-CHUNK = 1 << 18
 LONGEST_HEADER = 1 << 20
 
 
@@ -132,27 +130,14 @@ def register_lines(server: Flask, context: Context) -> None:
             return refusal("There is no such replay.", 404)
         except OSError as error:
             return refusal(f"This replay cannot be read: {error.strerror}.", 404)
-        size = file.seek(0, os.SEEK_END)
-        if int(start) > size:
+        if int(start) > file.seek(0, os.SEEK_END):
             file.close()
             return refusal("The replay has become shorter: reload the page.", 409)
-        file.seek(int(start))
-        answer = Response(chunks(file, size - int(start)), mimetype="application/x-ndjson")
-        answer.call_on_close(file.close)
-        answer.content_length = size - int(start)
-        answer.headers["Cache-Control"] = "no-store"
-        return answer
+        return file_answer(file, "application/x-ndjson", int(start))
 
     @server.get("/replay/folder")
     def folder() -> Response:
         return Response(str(context.root), mimetype="text/plain")
-
-
-def chunks(file: BinaryIO, length: int) -> Iterator[bytes]:
-    """The next bytes of a file: what is added meanwhile would contradict the length that was announced."""
-    while length > 0 and (chunk := file.read(min(CHUNK, length))):
-        length -= len(chunk)
-        yield chunk
 
 
 def _in_folder(context: Context, token: str) -> list[ReplayFile]:

@@ -8,11 +8,10 @@ from dash import html
 from flask import Flask, Response, request
 
 from browser.page.parts import address
+from browser.page.parts.answers import file_answer, refusal
 from browser.page.parts.components import card, table, table_buttons
 from browser.page.parts.context import Context
 from browser.page.parts.limits import LONGEST_FACT, short
-from browser.page.parts.refusing import refusal
-from browser.page.replays.replay_files import chunks
 from browser.reading import Run
 from browser.reading.artifacts import RunFile
 from utils.errors import ConfigError
@@ -64,11 +63,7 @@ def _download(context: Context, path: Path) -> Response:
         file = context.results.files.open(path, largest=LARGEST_DOWNLOAD)
     except OSError as error:
         return refusal(f"This file cannot be read: {error.strerror}.", 404)
-    size = file.seek(0, 2)
-    file.seek(0)
-    answer = Response(chunks(file, size), mimetype="application/octet-stream")
-    answer.call_on_close(file.close)
-    answer.content_length = size
+    answer = file_answer(file, "application/octet-stream")
     name = re.sub(r"[\x00-\x1f\x7f\"\\]", "_", path.name)
     names = {"filename": name.encode("ascii", "replace").decode()}
     if not name.isascii():  # RFC 6266

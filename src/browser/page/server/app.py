@@ -10,7 +10,6 @@ from browser.page.parts import address
 from browser.page.parts.components import notices
 from browser.page.parts.context import Context
 from browser.page.parts.frame import INDEX, frame, message
-from browser.page.parts.refusing import refuse_misfits
 from browser.page.server.security import guard
 from browser.page.views import VIEWS
 from browser.reading import Results
@@ -71,8 +70,7 @@ def create_app(root: Path, write: bool = False, token: str | None = None) -> Das
     )
     for view in VIEWS:
         view.register(app, context)
-    guard(app.server, app.csp_hashes, token)
-    refuse_misfits(app)
+    guard(app, token)
     return app
 
 

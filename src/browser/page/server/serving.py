@@ -1,90 +1,34 @@
-"""Serving the page: check the folder, find a free port, and print the address only."""
+"""Serving the page: on a free port, until Ctrl-C, for browse.py and for programs that show one of its views."""
 
 import contextlib
-import io
+import http.client
 import logging
 import secrets
 import socket
 import threading
-import time
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 from flask import Flask
-from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+from waitress.server import BaseWSGIServer, create_server
 
+from browser.page.parts.limits import LARGEST_REQUEST
 from browser.page.server.app import create_app
 from browser.page.server.arguments import Options, is_loopback
 from browser.reading import Results
 from records.layout import RUNS, SACRED
 from utils.errors import ConfigError
 
+HOST = "127.0.0.1"
+PORT = 8050
 # ports that are tried, beginning with the one that was asked for
 TRIED = 20
-# seconds in which a whole request must arrive, and in which a client must take some of an answer
-PATIENCE = 30.0
-
-
-class _Impatient(io.RawIOBase):
-    """Reads a connection until PATIENCE is over: one that sends a byte now and then holds no thread for long."""
-
-    def __init__(self, connection: socket.socket):
-        self._connection = connection
-        self._until = time.monotonic() + PATIENCE
-
-    def readable(self) -> bool:
-        """It can be read."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:
-        """Wait for the next bytes, but not beyond the time.
-
-        Raises:
-            TimeoutError: the time is over.
-        """
-        left = self._until - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the request timed out")
-        self._connection.settimeout(left)
-        try:
-            return self._connection.recv_into(buffer)
-        finally:
-            self._connection.settimeout(PATIENCE)
-
-
-class _QuietHandler(WSGIRequestHandler):
-    """Logs no requests, and waits for none without end; every connection has one (werkzeug closes it)."""
-
-    protocol_version = "HTTP/1.1"
-    server_version = "Muster"
-    sys_version = ""
-
-    def setup(self) -> None:
-        """As in the standard library, but read with a time limit."""
-        super().setup()
-        self.rfile = io.BufferedReader(_Impatient(self.connection))
-
-    # of requests that are refused before the page sees them
-    error_message_format = "%(message)s\n"
-    error_content_type = "text/plain"
-
-    def parse_request(self) -> bool:
-        """As in the standard library, but an address that is none is refused here."""
-        if not super().parse_request():
-            return False
-        try:
-            urlsplit(self.path)
-        except ValueError:
-            self.send_error(400)
-            return False
-        return True
-
-    def log_request(self, *_: object) -> None:
-        """Log no single requests."""
-
-    def log(self, type: str, message: str, *args: object) -> None:
-        """Log no single requests; errors of the page itself are logged elsewhere."""
+# seconds after which a connection on which nothing moves is closed
+PATIENCE = 30
+# requests that are answered at once; those that arrive slowly wait for no thread
+THREADS = 8
 
 
 def serve(options: Options) -> None:
@@ -98,18 +42,20 @@ def serve(options: Options) -> None:
     token = options.token or (None if is_loopback(options.host) else secrets.token_urlsafe(24))
     app = create_app(options.results, options.write, token)
     listening = listen(options.host, options.port)
-    server = server_of(app.server, listening)
     port = listening.getsockname()[1]
     if options.port not in (0, port):
         print(f"Port {options.port} is taken; using {port}.")
     if not is_loopback(options.host):
         print("Other machines can reach this page. Everyone with this address and its token can see these results.")
-    address = f"http://{_shown(options.host)}:{port}/" + (f"?token={token}" if token else "")
+    host = socket.gethostname() if options.host in ("0.0.0.0", "::") else options.host
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
     print(f"{options.results} is at {address}  (Ctrl-C stops it)", flush=True)
     if options.open:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     with contextlib.closing(listening):
-        server.serve_forever()
+        server_of(app.server, listening).run()
+    print()
 
 
 def about_folder(results: Path) -> str:
@@ -151,13 +97,69 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def server_of(flask: Flask, listening: socket.socket) -> BaseWSGIServer:
-    """A server for a socket; each connection has its thread."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    host, port = listening.getsockname()[:2]
-    return make_server(host, port, flask, threaded=True, request_handler=_QuietHandler, fd=listening.fileno())
+    """A server for a socket: `run` serves until it is interrupted."""
+    logging.getLogger("waitress").setLevel(logging.CRITICAL)  # Flask reports errors of the page itself
+    return create_server(
+        flask,
+        sockets=[listening],
+        threads=THREADS,
+        channel_timeout=PATIENCE,
+        cleanup_interval=PATIENCE,
+        max_request_body_size=LARGEST_REQUEST + 1,
+        ident="Muster",
+    )
 
 
-def _shown(host: str) -> str:
-    if host in ("0.0.0.0", "::"):
-        return socket.gethostname()
-    return f"[{host}]" if ":" in host else host
+def open_page(root: Path, path: str, show: Callable[[str], object] = webbrowser.open) -> None:
+    """Show the page over a results folder at one of its addresses; a server started for it serves until Ctrl+C.
+
+    Args:
+        root: the results folder.
+        path: the page's path and query, such as "/replay?run=3".
+        show: takes the address.
+
+    Raises:
+        ConfigError: there is no such folder.
+    """
+    port, server = find_or_start(root)
+    address = f"http://{HOST}:{port}{path}"
+    if server is None:
+        print(f"The page is already served: {address}", flush=True)
+        show(address)
+        return
+    print(f"{address}  (Ctrl-C stops the page)", flush=True)
+    # a browser in a terminal returns only when the user closes it
+    threading.Thread(target=show, args=(address,), daemon=True).start()
+    with contextlib.closing(server):
+        server.run()
+
+
+def find_or_start(root: Path, port: int = PORT) -> tuple[int, BaseWSGIServer | None]:
+    """The port of the page that is served at `port`, and None; or that of a server which is made, at the next free one.
+
+    Raises:
+        ConfigError: there is no such folder.
+    """
+    if serves(root, port):
+        return port, None
+    flask = create_app(root).server
+    listening = listen(HOST, port)
+    return listening.getsockname()[1], server_of(flask, listening)
+
+
+def serves(root: Path, port: int) -> bool:
+    """Whether the page over this results folder answers there, without a token."""
+    connection = http.client.HTTPConnection(HOST, port, timeout=2)
+    try:
+        connection.request("GET", "/replay/folder")
+        answer = connection.getresponse()
+        return answer.status == 200 and answer.read(1 << 14) == str(root.resolve()).encode()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def replay_path(token: str, name: str) -> str:
+    """The path of a replay's view."""
+    return f"/replay?run={quote(token)}&file={quote(name)}"
