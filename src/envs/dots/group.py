@@ -1,24 +1,22 @@
-"""A group of an attached simulator: where its arrays lie, and its rows of the turn."""
+"""A group of an attached simulator: its arrays in the file that is shared, and its rows of the turn."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from dots_simulator.groups import GroupLayout, GroupSpec
-from envs.dots.block import Block, Piece
+from dots_simulator.cuts import Cuts
+from dots_simulator.groups import GroupLayout
 from envs.dots.faults import SimulatorFault
 from envs.dots.overwritten import Overwritten
 from envs.dots.shared_file import SharedFile
 
-# bytes of agents that ask, up to which those of a group are read as a whole
-AT_ONCE = 2**16
-# most turns end nobody, so no more than this is read of ended agents before it is known that there are some
-AT_ONCE_OF_ENDED = 2**12
+BLOCKS = ("decisions", "ended")
+ACTIONS = ("actions/continuous", "actions/discrete")
 
 
 @dataclass(slots=True)
 class Rows:
-    """Some agents of a group, in arrays that belong to whoever holds them, unless they were asked for without a copy.
+    """Some agents of a group, in arrays that belong to whoever holds them.
 
     Args:
         obs: one array for each observation, float32 `[k, *shape]`.
@@ -39,7 +37,10 @@ class Rows:
 
 
 class Group:
-    """One group in the file that is shared now.
+    """One group in the file that is shared now, in protocol 0.3.2.
+
+    What the simulator shows may change while it is looked at, if it writes out of its turn: so counts are read once,
+    and rows are copied.
 
     Args:
         layout: of its block.
@@ -48,118 +49,146 @@ class Group:
     """
 
     def __init__(self, layout: GroupLayout, file: SharedFile, begin: int):
-        self.spec: GroupSpec = layout.spec
-        self._most = layout.spec.max_agents
-        self._file, self._old = file, layout.protocol == "0"
-        # protocol 0: the rows of the decision block whose agents continue, and of those that have ended
-        self._asking = self._over = None
-        # of protocol 0 with branches: what its session knows
-        self.overwritten: Overwritten | None = None
+        self.spec = layout.spec
+        self._file = file
+        self._places = {name: begin + array.offset for name, array in layout.arrays.items()}
+        self._views = layout.views(file.memory, begin)
+        common = [*(f"obs/{i}" for i in range(len(self.spec.observations))), "reward", "agent_id"]
+        blocks = [block for block in BLOCKS if f"{block}/count" in self._places]
+        self._counts = {block: file.number(self._places[f"{block}/count"]) for block in blocks}
+        # the arrays that rows of all kinds have
+        self._common = {block: [f"{block}/{name}" for name in common] for block in blocks}
+        self._first = {block: Cuts([self._views[name] for name in names]) for block, names in self._common.items()}
+        self._actions = Cuts([self._views[name] for name in ACTIONS])
         self.asking = self.ended = 0
-        self._lay(layout, begin)
-
-    def _lay(self, layout: GroupLayout, begin: int) -> None:
-        """Make what reads and writes the arrays."""
-        file = self._file
-        self._decisions = Block(file, layout, begin, "decisions", AT_ONCE)
-        # in protocol 0, agents that have ended are among those that ask
-        self._ended = self._decisions if self._old else Block(file, layout, begin, "ended", AT_ONCE_OF_ENDED)
-        # kinds of actions that there are: which, offset in the file, dtype, of one agent
-        self._takes = [
-            (which, begin + array.offset, np.dtype(array.dtype), array.shape[1])
-            for which, array in enumerate(layout.arrays.get(f"actions/{kind}") for kind in ("continuous", "discrete"))
-            if array is not None and array.shape[1]
-        ]
-
-    @property
-    def pieces(self) -> list[Piece]:
-        """Of the file, that have to be read before `take_turn`."""
-        return [self._decisions.piece] if self._old else [self._decisions.piece, self._ended.piece]
-
-    @property
-    def places(self) -> tuple[np.ndarray, np.ndarray]:
-        """The places of those that ask, and of those that have ended, among all rows of the turn."""
-        if self._old:
-            return self._asking, self._over
-        return np.arange(self.asking), np.arange(self.asking, self.asking + self.ended)
 
     def take_turn(self) -> None:
-        """Look at how many rows there are, after the simulator has passed the turn and `pieces` were read.
+        """Look at how many rows there are, after the simulator has passed the turn.
 
         Raises:
             SimulatorFault: more than the group may have.
         """
-        most, count, ended = self._most, self._decisions.count[0], 0 if self._old else self._ended.count[0]
-        if not (0 <= count <= most and 0 <= ended <= most):
-            raise SimulatorFault(
-                f"The simulator shows {count} agents that ask and {ended} that have ended in '{self.spec.name}', which "
-                f"has at most {most}"
-            )
-        if self._old:
-            self._shown = count
-            done = self._decisions.rows("done", count, copy=False) != 0
-            self._asking, self._over = np.flatnonzero(~done), np.flatnonzero(done)
-            if self.overwritten is not None and not self.overwritten.decided_against:
-                self._look_for_masks(count)
-            count, ended = len(self._asking), len(self._over)
-        self.asking, self.ended = count, ended
+        self.asking, self.ended = asking, ended = self._count("decisions"), self._count("ended")
+        most = self.spec.max_agents
+        if not (0 <= asking <= most and 0 <= ended <= most):
+            raise self._impossible(asking, ended)
 
-    def decisions(self, by_branch: bool = False, copy: bool = True) -> Rows:
+    def decisions(self, by_branch: bool = False) -> Rows:
         """The agents that ask.
 
         Args:
             by_branch: masks were written a block for each branch, and not agent by agent as Unity does.
-            copy: False: what the rows hold may change with the next turn.
         """
         mask = None
-        if not self._old and self.spec.branches:
-            if by_branch:
-                mask = self._decisions.rows("mask", self.spec.max_agents, copy=False)
-                mask = _agent_by_agent(mask, self.spec.branches)[: self.asking] != 0
-            else:
-                mask = self._decisions.rows("mask", self.asking, copy=False) != 0
-        found = self._picked(self._asking) if self._old else self._decisions.common(self.asking, copy)
-        *obs, reward, agent_id = found
+        if self.spec.branches and by_branch:
+            mask = _agent_by_agent(self._rows("decisions/mask", self.spec.max_agents), self.spec.branches)
+            mask = mask[: self.asking] != 0
+        elif self.spec.branches:
+            mask = self._rows("decisions/mask", self.asking) != 0
+        *obs, reward, agent_id = self._copied("decisions", self.asking)
         return Rows(obs, reward, agent_id, mask)
 
-    def endings(self, copy: bool = True) -> Rows:
-        """The agents that have ended; without `copy` as of `decisions`."""
-        if self._old:
-            interrupted = self._ended.rows("max_step", self._shown, copy=False)[self._over] != 0
-            if self.overwritten is not None and self.overwritten.hides_limits:
-                interrupted[:] = False
-            found = self._picked(self._over)
-        else:
-            interrupted = self._ended.rows("status", self.ended, copy=False) != 0
-            found = self._ended.common(self.ended, copy)
-        return Rows(found[:-2], found[-2], found[-1], None, interrupted)
+    def endings(self) -> Rows:
+        """The agents that have ended."""
+        *obs, reward, agent_id = self._copied("ended", self.ended)
+        return Rows(obs, reward, agent_id, None, self._rows("ended/status", self.ended) != 0)
 
     def act(self, continuous: np.ndarray | None, discrete: np.ndarray | None) -> None:
         """Write the actions of the agents that ask, in the order of `decisions`; None: zeros."""
-        for which, offset, dtype, size in self._takes:
-            actions = discrete if which else continuous
-            if self._asking is None and actions is not None:
-                rows = np.ascontiguousarray(actions, dtype)
-                if rows.shape != (self.asking, size):
-                    rows = rows.reshape(self.asking, size)
+        rows_of = self._actions.first(self.asking)
+        for name, rows, actions in zip(ACTIONS, rows_of, (continuous, discrete), strict=True):
+            if not rows.size:
+                continue
+            if actions is None:
+                rows[...] = 0
             else:
-                rows = np.zeros((self.asking if self._asking is None else self._shown, size), dtype)
+                rows[...] = actions if actions.shape == rows.shape else np.reshape(actions, rows.shape)
+            self._file.store(self._places[name], rows.nbytes)
+
+    def _count(self, block: str) -> int:
+        if self._file.in_parts:
+            self._file.load(self._places[f"{block}/count"], 4)
+        return self._counts[block][0]
+
+    def _rows(self, name: str, count: int) -> np.ndarray:
+        """The first rows of an array, in the file's memory."""
+        rows = self._views[name][:count]
+        if self._file.in_parts:
+            self._file.load(self._places[name], rows.nbytes)
+        return rows
+
+    def _copied(self, block: str, count: int) -> list[np.ndarray]:
+        """The first rows of the observations, of the rewards and of the ids."""
+        rows = self._first[block].first(count)
+        if self._file.in_parts:
+            for name, one in zip(self._common[block], rows, strict=True):
+                self._file.load(self._places[name], one.nbytes)
+        return [one.copy() for one in rows]
+
+    def _impossible(self, asking: int, ended: int) -> SimulatorFault:
+        return SimulatorFault(
+            f"The simulator shows {asking} agents that ask and {ended} that have ended in '{self.spec.name}', which "
+            f"has at most {self.spec.max_agents}"
+        )
+
+
+class Group0(Group):
+    """A group in protocol 0: agents that have ended are among those that ask, and it has one kind of actions.
+
+    Args:
+        overwritten: what the session knows of it, if the group has branches.
+    """
+
+    def __init__(self, layout: GroupLayout, file: SharedFile, begin: int, overwritten: Overwritten):
+        super().__init__(layout, file, begin)
+        self._overwritten = overwritten if layout.spec.branches else None
+        self._shown = 0
+        # the places of those that ask, and of those that have ended, among the rows that are shown
+        self.places = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+    def take_turn(self) -> None:
+        count = self._shown = self._count("decisions")
+        if not 0 <= count <= self.spec.max_agents:
+            raise self._impossible(count, 0)
+        done = self._rows("decisions/done", count) != 0
+        self.places = np.flatnonzero(~done), np.flatnonzero(done)
+        if self._overwritten is not None and not self._overwritten.decided_against:
+            self._look_for_masks(count)
+        self.asking, self.ended = map(len, self.places)
+
+    def decisions(self, by_branch: bool = False) -> Rows:
+        *obs, reward, agent_id = self._picked(self.places[0])
+        return Rows(obs, reward, agent_id)
+
+    def endings(self) -> Rows:
+        interrupted = self._rows("decisions/max_step", self._shown)[self.places[1]] != 0
+        if self._overwritten is not None and self._overwritten.hides_limits:
+            interrupted[:] = False
+        *obs, reward, agent_id = self._picked(self.places[1])
+        return Rows(obs, reward, agent_id, None, interrupted)
+
+    def act(self, continuous: np.ndarray | None, discrete: np.ndarray | None) -> None:
+        for name, actions in zip(ACTIONS, (continuous, discrete), strict=True):
+            rows = self._views[name][: self._shown]
+            if rows.size:
+                rows[...] = 0
                 if actions is not None:
-                    rows[self._asking] = actions
-            self._file.write(offset, rows)
+                    rows[self.places[0]] = actions
+                self._file.store(self._places[name], rows.nbytes)
 
     def _picked(self, rows: np.ndarray) -> list[np.ndarray]:
-        """Of protocol 0, some of the rows that are shown."""
-        found = [array[rows] for array in self._decisions.common(self._shown, copy=False)]
-        if self.overwritten is not None and self.overwritten.hides_ids(self.spec.name):
+        """Some of the rows that are shown."""
+        found = [array[rows] for array in self._copied("decisions", self._shown)]
+        if self._overwritten is not None and self._overwritten.hides_ids(self.spec.name):
             found[-1] = rows.astype(np.int32)
         return found
 
     def _look_for_masks(self, count: int) -> None:
         """Masks may lie over other fields; see `Overwritten`."""
-        masks = self._decisions.bytes_from("max_step", count * sum(self.spec.branches))
-        names = ("done", "max_step", "agent_id")
-        self.overwritten.look(self.spec, masks, {name: self._decisions.rows(name, count, copy=False) for name in names})
+        begin, size = self._places["decisions/max_step"], count * sum(self.spec.branches)
+        masks = np.frombuffer(self._file[begin : begin + size], np.uint8)
+        rows = {name: self._rows(f"decisions/{name}", count) for name in ("done", "max_step", "agent_id")}
+        self._overwritten.look(self.spec, masks, rows)
 
 
 def _agent_by_agent(masks: np.ndarray, branches: tuple[int, ...]) -> np.ndarray:

@@ -80,7 +80,7 @@ class GroupPlay:
         group.act(floats, choices)
 
     def _end(self, group: Group) -> None:
-        fields, ended = self.fields, group.endings(copy=False)
+        fields, ended = self.fields, group.endings()
         rows, known = self.streams.end(ended.agent_id, ended.reward)
         self.outcomes[fields.reward][rows] += ended.reward[known]
         interrupted = ended.interrupted[known]
@@ -90,7 +90,7 @@ class GroupPlay:
             self.shown[path][rows] = seen[known]
 
     def _ask(self, group: Group) -> None:
-        fields, asking = self.fields, group.decisions(self._by_branch, copy=False)
+        fields, asking = self.fields, group.decisions(self._by_branch)
         rows, begins = self.streams.ask(asking.agent_id, asking.reward)
         self._asking = rows
         self.outcomes[fields.reward][rows[~begins]] += asking.reward[~begins]

@@ -4,6 +4,7 @@ import os
 import struct
 from pathlib import Path
 
+from dots_simulator.groups import GroupLayout
 from dots_simulator.layout import (
     CHANGE_FILE,
     CLOSE,
@@ -12,14 +13,13 @@ from dots_simulator.layout import (
     MAX_SIDE_BYTES,
     RESET,
     SIDE_OFFSET_0,
-    SIDE_START_0,
     STEP,
     first_file_0,
     groups_start_0,
     grown_capacity,
 )
-from envs.dots.block import TurnReader
 from envs.dots.faults import SimulatorFault
+from envs.dots.group import Group0
 from envs.dots.overwritten import Overwritten
 from envs.dots.session import CLOSE_SECONDS, Session
 from envs.dots.shared_file import SharedFile, remove
@@ -35,7 +35,6 @@ class Session0(Session):
     """See `Session`. The simulator comes with its first answer; until then it cannot be told from one that hangs."""
 
     protocol = "0"
-    _side_length_at = SIDE_OFFSET_0
 
     def _make(self) -> None:
         self.overwritten = Overwritten()
@@ -43,7 +42,7 @@ class Session0(Session):
         self._files = 0
         self._side, self._bytes = 4, FIRST_BYTES_0
         self._data = SharedFile.create(self.path, first_file_0())
-        self._reader = TurnReader(self._data, self._side_pieces())
+        self._side_length = self._data.number(SIDE_OFFSET_0)
 
     def _is_ours(self) -> bool:
         return os.pread(self._data.descriptor, 1, TURN) in (OFF, b"")
@@ -87,13 +86,8 @@ class Session0(Session):
             self.overwritten.trust()
         if has_followed:
             self._read_groups(groups_start_0(self._side), self._bytes)
-        self._reader.read()
-        payload = b""
-        if length := self._side_length[0]:
-            if not 0 < length <= self._side - 4:
-                raise SimulatorFault(f"The simulator's side channels carry {length} bytes, where {self._side - 4} fit")
-            payload = self._data[SIDE_START_0 : SIDE_START_0 + length]
-            self._data.write(SIDE_OFFSET_0, bytes(4))
+        self._data.refresh()
+        payload = self._messages(SIDE_OFFSET_0, self._side - 4)
         for group in self.groups.values():
             group.take_turn()
         return payload
@@ -102,11 +96,8 @@ class Session0(Session):
     def lost(self) -> str:
         return self.overwritten.lost
 
-    def _read_groups(self, start: int, end: int) -> None:
-        super()._read_groups(start, end)
-        for group in self.groups.values():
-            if group.spec.branches:
-                group.overwritten = self.overwritten
+    def _group(self, layout: GroupLayout, begin: int) -> Group0:
+        return Group0(layout, self._data, begin, self.overwritten)
 
     def _say_closed(self) -> None:
         # only in our turn: else the simulator overwrites it; it is killed then
@@ -155,5 +146,6 @@ class Session0(Session):
 
     def _use(self, data, path: Path, total: int, side: int) -> None:
         before, self._data, self._current = self._data, data, path
+        self._side_length = data.number(SIDE_OFFSET_0)
         before.close()
         self._bytes, self._side = total, side

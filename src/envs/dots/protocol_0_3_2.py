@@ -19,9 +19,8 @@ from dots_simulator.layout import (
     grown_capacity,
 )
 from envs.dots.faults import SimulatorFault
-from envs.dots.sealed_file import MOST_SEALED_BYTES, SealedFile
 from envs.dots.session import CLOSE_SECONDS, Session
-from envs.dots.shared_file import SharedFile, remove
+from envs.dots.shared_file import MOST_SEALED_BYTES, SealedFile, SharedFile, remove
 
 SIMULATOR_BLOCKED, TRAINER_BLOCKED, RESET, CLOSED, QUERY = (
     HEADER[name].offset for name in ("simulator_blocked", "trainer_blocked", "reset", "closed", "query")
@@ -33,7 +32,6 @@ THEIRS = OFF + ON
 SIZES = slice(HEADER["file_number"].offset, HEADER["group_bytes"].offset + 4)
 # these, or the version
 _NUMBERS = struct.Struct("<iii")
-NOTHING = bytes(SIDE_START)
 # files that a simulator may make in one turn
 MOST_FILES = 10_000
 # of data files: each makes the name longer by one, so later ones are only made where bytes do not fit
@@ -69,7 +67,7 @@ class Session032(Session):
 
     def _is_ours(self) -> bool:
         if self._is_sealed:
-            return self._is_passed_by(self._header.map)
+            return self._is_passed_by(self._header.memory)
         self._seen = seen = self._header.peek(HEADER_BYTES)
         return seen == self._usual or len(seen) < HEADER_BYTES or self._is_passed_by(seen)
 
@@ -122,16 +120,9 @@ class Session032(Session):
             if self._seen[SIZES] != self._sizes:
                 self._follow()
             self._usual = self._seen
-        payload = b""
         self._silent = True
-        self._reader.read()
-        if length := self._side_length[0]:
-            if not 0 < length <= self._side - SIDE_START:
-                raise SimulatorFault(
-                    f"The simulator's side channels carry {length} bytes, where {self._side - SIDE_START} fit"
-                )
-            payload = self._data[SIDE_START : SIDE_START + length]
-            self._data.write(0, NOTHING)
+        self._data.refresh()
+        payload = self._messages(0, self._side - SIDE_START)
         for group in self.groups.values():
             group.take_turn()
         return payload
@@ -198,6 +189,7 @@ class Session032(Session):
 
     def _use(self, data, number: int, side: int, group_bytes: int) -> None:
         before, self._data = self._data, data
+        self._side_length = data.number(0)
         before.close()
         self._silent = False
         self._number, self._side, self._group_bytes = number, side, group_bytes

@@ -4,16 +4,13 @@ import re
 from pathlib import Path
 
 from dots_simulator import wake
-from dots_simulator.groups import read_groups
+from dots_simulator.groups import GroupLayout, read_groups
 from dots_simulator.layout import MAX_SIDE_BYTES, LayoutError
-from envs.dots.block import Piece, TurnReader
 from envs.dots.faults import NoAnswerError, SimulatorFault
 from envs.dots.group import Group
 from envs.dots.guarding import Guard
-from envs.dots.mapped_group import MappedGroup
 from envs.dots.places import Place
 from envs.dots.process import SimulatorProcess
-from envs.dots.sealed_file import SealedFile
 from envs.dots.shared_file import SharedFile
 from envs.dots.waiting import Waiter
 
@@ -33,8 +30,8 @@ class Session:
     """
 
     protocol = ""
-    # where in the data file the length of the side channel's messages is
-    _side_length_at = 0
+    # with the groups and the side channel
+    _data: SharedFile
 
     def __init__(self, place: Place, seconds: float, wakes: bool = True):
         self.place = place
@@ -46,10 +43,6 @@ class Session:
         self.guard: Guard | None = None
         self._failed = False
         self._closed = False
-        self._data: SharedFile | None = None
-        # how many bytes the side channel's messages have, as the simulator says: of one number
-        self._side_length: memoryview | None = None
-        self._reader: TurnReader | None = None
         wake.remove(place.path)
         self._waiter = Waiter(None, seconds, wake.Wake.of_trainer(place.path) if wakes else None)
         self._make()
@@ -173,18 +166,29 @@ class Session:
                 )
         if specs.keys() != self.groups.keys():
             self.generation += 1
-        kind = MappedGroup if isinstance(self._data, SealedFile) else Group
-        self.groups = {layout.spec.name: kind(layout, self._data, begin) for begin, layout in found}
-        pieces = [piece for group in self.groups.values() for piece in group.pieces]
-        self._reader = TurnReader(self._data, [*self._side_pieces(), *pieces])
+        self.groups = {layout.spec.name: self._group(layout, begin) for begin, layout in found}
 
-    def _side_pieces(self) -> list[Piece]:
-        at = self._side_length_at
-        if isinstance(self._data, SealedFile):
-            self._side_length = self._data.number(at)
-            return []
-        self._side_length = memoryview(bytearray(4)).cast("i")
-        return [Piece(at, at + 4, [self._side_length])]
+    def _group(self, layout: GroupLayout, begin: int) -> Group:
+        return Group(layout, self._data, begin)
+
+    def _messages(self, at: int, room: int) -> bytes:
+        """The payload of the simulator's side channels, which the file then has no longer.
+
+        Args:
+            at: of their length in the file; they follow it.
+            room: bytes that they may have.
+        """
+        data = self._data
+        if data.in_parts:
+            data.load(at, 4)
+        length = self._side_length[0]
+        if not length:
+            return b""
+        if not 0 < length <= room:
+            raise SimulatorFault(f"The simulator's side channels carry {length} bytes, where {room} fit")
+        payload = data[at + 4 : at + 4 + length]
+        data.write(at, bytes(4))
+        return payload
 
     def _report(self, error: Exception) -> SimulatorFault:
         """The fault, with the simulator's end and last words in its message."""

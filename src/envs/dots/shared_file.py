@@ -1,24 +1,33 @@
 """Files that trainer and simulator share, read and written with the care that a file of another process needs.
 
-They are not mapped here: a mapped file that somebody truncates ends whoever looks at it (SIGBUS). A read that finds
-less than it should is an error like any other. Those that `sealed_file` makes cannot be truncated.
+Plain files are not mapped: a mapped file that somebody truncates ends whoever looks at it (SIGBUS). A read that finds
+less than it should is an error like any other. Sealed files lie in memory of this process, and the system refuses to
+truncate them, also to those who have them open.
 """
 
 import contextlib
+import errno
+import fcntl
+import mmap
 import os
 import stat
 from pathlib import Path
-
-import numpy as np
 
 from dots_simulator.layout import MAX_FILE_BYTES
 from envs.dots.faults import SimulatorFault
 
 _SAFELY = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+# a file of so many bytes is read as a whole in each turn; of a bigger one only what is asked for
+AT_ONCE = 2**14
+# a bigger one would be copied for long, and copying its rows takes most of a turn anyway
+MOST_SEALED_BYTES = 2**26
 
 
 class SharedFile:
     """An open file; `file[a:b]` are bytes of it, as of a buffer of `len(file)`.
+
+    `memory` is a buffer of its length: `refresh` reads what a turn has changed into it, or, if `in_parts`, `load` does
+    where something is looked at; `store` writes from it.
 
     Args:
         descriptor: which is closed with it.
@@ -28,6 +37,8 @@ class SharedFile:
 
     def __init__(self, descriptor: int, path: Path, size: int):
         self.descriptor, self.path, self._size = descriptor, path, size
+        self.memory: memoryview | mmap.mmap = memoryview(bytearray(size))
+        self.in_parts = size > AT_ONCE
 
     @classmethod
     def create(cls, path: Path, content: bytes, size: int | None = None) -> "SharedFile":
@@ -109,27 +120,39 @@ class SharedFile:
         while len(found) < size:  # the system reads at most 2 GB at once
             more = os.pread(self.descriptor, size - len(found), begin + len(found))
             if not more:
-                raise self.shorter(begin + size)
+                raise self._shorter(begin + size)
             found += more
         return found
 
-    def fill(self, array: np.ndarray, offset: int) -> np.ndarray:
-        """Read a contiguous array's bytes into it; returns it.
+    def refresh(self) -> None:
+        """Read all of it, unless it is read in parts.
 
         Raises:
             SimulatorFault: the file has become shorter.
         """
-        if array.nbytes:
-            found = os.preadv(self.descriptor, [array], offset)
-            if found < array.nbytes:
-                raise self.shorter(offset + array.nbytes)
-        return array
+        if not self.in_parts and os.preadv(self.descriptor, [self.memory], 0) < self._size:
+            raise self._shorter(self._size)
 
-    def write(self, offset: int, content: bytes | np.ndarray) -> None:
-        """Write bytes, or those of a contiguous array."""
-        size = content.nbytes if isinstance(content, np.ndarray) else len(content)
-        if size and os.pwrite(self.descriptor, content, offset) != size:
-            write(self.descriptor, content, offset)
+    def load(self, offset: int, size: int) -> None:
+        """Read bytes into `memory`.
+
+        Raises:
+            SimulatorFault: the file has become shorter.
+        """
+        if size and os.preadv(self.descriptor, [self.memory[offset : offset + size]], offset) < size:
+            raise self._shorter(offset + size)
+
+    def store(self, offset: int, size: int) -> None:
+        """Write bytes of `memory`."""
+        self.write(offset, self.memory[offset : offset + size])
+
+    def number(self, offset: int) -> memoryview:
+        """The int32 at an offset of `memory`, as a view of one item."""
+        return memoryview(self.memory)[offset : offset + 4].cast("i")
+
+    def write(self, offset: int, content: bytes | memoryview) -> None:
+        """Write bytes."""
+        write(self.descriptor, content, offset)
 
     def close(self) -> None:
         """May be called twice."""
@@ -137,10 +160,62 @@ class SharedFile:
             os.close(self.descriptor)
             self.descriptor = -1
 
-    def shorter(self, needed: int) -> SimulatorFault:
-        """What to raise where bytes up to `needed` could not be read."""
+    def _shorter(self, needed: int) -> SimulatorFault:
         size = os.fstat(self.descriptor).st_size
         return SimulatorFault(f"the file {self.path} has shrunk to {size} bytes; {needed} are needed")
+
+
+class SealedFile(SharedFile):
+    """A file of this process's own, to which a link leads others: `<path>` -> `/proc/<process>/fd/<descriptor>`.
+
+    Args:
+        descriptor: which is closed with it; the map stays as long as there are views of it.
+        path: of the link.
+        size: its length in bytes.
+    """
+
+    def __init__(self, descriptor: int, path: Path, size: int):
+        self.descriptor, self.path, self._size = descriptor, path, size
+        self.memory = mmap.mmap(descriptor, size)
+        self.in_parts = False
+
+    @classmethod
+    def create(cls, path: Path, content: bytes, size: int | None = None) -> "SealedFile":
+        """As of `SharedFile`.
+
+        Raises:
+            FileExistsError: something is there.
+            OSError: this system seals no files, or there is no room, or no links can be made there.
+        """
+        if not hasattr(os, "memfd_create"):
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+        size = len(content) if size is None else size
+        descriptor = os.memfd_create("muster-dots", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+        try:
+            os.fchmod(descriptor, 0o600)
+            os.posix_fallocate(descriptor, 0, size)
+            write(descriptor, content, 0)
+            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+            made = cls(descriptor, path, size)
+            os.symlink(f"/proc/{os.getpid()}/fd/{descriptor}", path)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return made
+
+    def refresh(self) -> None:
+        """Nothing: `memory` is the file."""
+
+    def store(self, offset: int, size: int) -> None:
+        """Nothing: `memory` is the file."""
+
+    def peek(self, size: int) -> bytes:
+        """The first bytes."""
+        return self.memory[:size]
+
+    def write(self, offset: int, content: bytes) -> None:
+        """Write bytes."""
+        self.memory[offset : offset + len(content)] = content
 
 
 def remove(path: Path) -> None:
@@ -149,9 +224,8 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-def write(descriptor: int, content: bytes | np.ndarray, offset: int) -> None:
+def write(descriptor: int, content: bytes | memoryview, offset: int) -> None:
     """Write all bytes, in as many calls of the system as it takes."""
-    written = os.pwrite(descriptor, content, offset)
-    size = content.nbytes if isinstance(content, np.ndarray) else len(content)
-    while written < size:
-        written += os.pwrite(descriptor, memoryview(content).cast("B")[written:], offset + written)
+    written = os.pwrite(descriptor, content, offset) if content else 0
+    while written < len(content):
+        written += os.pwrite(descriptor, content[written:], offset + written)

@@ -19,7 +19,7 @@ class AskingGroup:
         self.ids, self.asking, self.acted = ids, len(ids), None
         self.mask = mask
 
-    def decisions(self, by_branch, copy):
+    def decisions(self, by_branch=False):
         seen = np.array(self.ids, np.float32)[:, None]
         return Rows([seen], np.zeros(len(self.ids), np.float32), np.array(self.ids, np.int32), mask=self.mask)
 

@@ -13,8 +13,7 @@ import pytest
 from envs.dots import protocol_0_3_2
 from envs.dots.connecting import Wanted, connect
 from envs.dots.faults import SimulatorFault
-from envs.dots.group import Group
-from envs.dots.mapped_group import MappedGroup
+from envs.dots.shared_file import SealedFile
 
 pytestmark = pytest.mark.slow
 
@@ -105,8 +104,8 @@ def play(session, action=0.0):
 
 
 def is_mapped(session):
-    """Whether groups and the data file are; both agree."""
-    mapped = {type(group) for group in session.groups.values()} == {MappedGroup}
+    """Whether the data file is: sealed, and a link."""
+    mapped = isinstance(session._data, SealedFile)
     assert session._data.path.is_symlink() == mapped
     return mapped
 
@@ -169,7 +168,7 @@ def test_files_are_read_as_before_without_the_extension(started, options):
     assert not list(session.path.parent.glob("*.sealed"))
     for turn in range(1, 5):
         play(session)
-        assert type(session.groups["One"]) is Group
+        assert not is_mapped(session)
         assert session.groups["One"].decisions().obs[0].tolist() == [[turn] * 3]
 
 

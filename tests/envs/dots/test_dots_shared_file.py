@@ -8,8 +8,7 @@ import stat
 import pytest
 
 from dots_simulator.files import map_existing
-from envs.dots.sealed_file import SealedFile
-from envs.dots.shared_file import SharedFile
+from envs.dots.shared_file import SealedFile, SharedFile
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def test_nobody_can_change_its_size_or_take_the_seals_away(file):
     # emptying the file by opening it
     with contextlib.suppress(PermissionError), open(file.path, "wb"):
         pass
-    assert file.map[:3] == b"abc" and file.map[4999] == 0
+    assert file.memory[:3] == b"abc" and file.memory[4999] == 0
 
 
 def test_both_sides_see_what_the_other_writes(file):
