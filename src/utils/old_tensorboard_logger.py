@@ -6,46 +6,30 @@ is no longer in scipy, and a tensorflow that is installed, whole.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import PathFinder
 from types import ModuleType
-from typing import Any
+
+from utils.stand_ins import StandIns
 
 NAME = "tensorboard_logger"
 
 
 def let_tensorboard_logger_be_imported() -> None:
     """From now on `import tensorboard_logger` works in this process, by whatever file."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    _STAND_IN.install()
 
 
-class _Finder:
-    """Stands before the usual finders, whose loader of this one package it wraps."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(name) if name == NAME else None
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Eased(spec.loader)
-        return spec
+def _is_package(name: str) -> bool | None:
+    return True if name == NAME and PathFinder.find_spec(name) is not None else None
 
 
-class _Eased:
-    def __init__(self, loader: Any):
-        self._loader = loader
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        with _todays_packages():
-            self._loader.exec_module(module)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
+def _fill(module: ModuleType) -> None:
+    spec = PathFinder.find_spec(NAME)
+    module.__file__, module.__path__ = spec.origin, spec.submodule_search_locations
+    with _todays_packages():
+        spec.loader.exec_module(module)
 
 
 @contextmanager
@@ -64,3 +48,6 @@ def _todays_packages() -> Iterator[None]:
         for name in stand_ins:
             del sys.modules[name]
         sys.modules.update(before)
+
+
+_STAND_IN = StandIns((NAME,), _is_package, _fill, replace=True)

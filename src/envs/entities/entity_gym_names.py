@@ -2,14 +2,14 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
 from envs.entities.trainer_names import PACKAGES, name_of
+from utils.stand_ins import StandIns
 
 DOORS = "envs.entities.entity_gym"
 # modules that have the whole vocabulary: entity-gym's today, and until May 2022
@@ -52,40 +52,26 @@ EXAMPLES = ("entity_gym.examples.", "entity_gym.envs.")
 
 def alias_entity_gym() -> None:
     """Let `entity_gym` and `ragged_buffer` be imported: the packages where they are installed, else ours."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    _STAND_INS.install()
 
 
-class _Finder(MetaPathFinder, Loader):
-    """Stands before the usual finders, which would load a module once more under its second name."""
+def _is_package(name: str) -> bool | None:
+    root, _, below = name.partition(".")
+    if root in PACKAGES:
+        return True
+    if not below:
+        return name != "ragged_buffer"
+    return name in (TODAY, OLDER) if name in WORDS or _ours(name) is not None else None
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        root, _, below = name.partition(".")
-        if root not in ("entity_gym", "ragged_buffer", *PACKAGES):
-            return None
-        if not below:
-            is_package = name != "ragged_buffer"
-            return None if PathFinder.find_spec(name) else ModuleSpec(name, self, is_package=is_package)
-        if sys.modules[root].__spec__.loader is not self:
-            return None
-        if root in PACKAGES:
-            return ModuleSpec(name, self, is_package=True)
-        known = name in WORDS or _ours(name) is not None
-        return ModuleSpec(name, self, is_package=name in (TODAY, OLDER)) if known else None
 
-    def create_module(self, spec: ModuleSpec) -> None:
-        """The usual one, which is empty."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        name = module.__name__
-        if name.partition(".")[0] in PACKAGES:
-            vars(module).update(__all__=[], __getattr__=partial(name_of, name))
-        elif name in WORDS:
-            _fill(module, importlib.import_module("envs.entities"))
-        elif (ours := _ours(name)) is not None:
-            sys.modules[name] = importlib.import_module(ours)
+def _make(module: ModuleType) -> None:
+    name = module.__name__
+    if name.partition(".")[0] in PACKAGES:
+        vars(module).update(__all__=[], __getattr__=partial(name_of, name))
+    elif name in WORDS:
+        _fill(module, importlib.import_module("envs.entities"))
+    elif (ours := _ours(name)) is not None:
+        sys.modules[name] = importlib.import_module(ours)
 
 
 def _fill(module: ModuleType, words: ModuleType) -> None:
@@ -117,3 +103,6 @@ def _ours(name: str) -> str | None:
         return OURS.get(name)
     games, game = importlib.import_module(GAMES), name.rpartition(".")[2]
     return f"{games.__name__}.{game}" if PathFinder.find_spec(game, games.__path__) else None
+
+
+_STAND_INS = StandIns(("entity_gym", "ragged_buffer", *PACKAGES), _is_package, _make)

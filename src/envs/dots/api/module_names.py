@@ -1,11 +1,9 @@
 """ML-Agents' module names: scripts written for its packages find ours where the packages are not installed."""
 
 import importlib
-import sys
-from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import ModuleType
+
+from utils.stand_ins import StandIns
 
 # of each of these: the whole vocabulary
 WORDS = "envs.dots.api"
@@ -42,35 +40,26 @@ VERSIONS = {"mlagents_envs": "1.1.0", "mlagents_dots_envs": "0.3.2"}
 def alias_ml_agents() -> None:
     """Let `mlagents_envs`, `mlagents_dots_envs` and `unity_environment` be imported: what is installed or beside the
     script, else ours under these names."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        # behind all others, so that it is asked only for what nobody else has
-        sys.meta_path.append(_Finder())
+    _STAND_INS.install()
 
 
-class _Finder(MetaPathFinder, Loader):
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+def _is_package(name: str) -> bool:
+    if name not in OURS:
         root = name.partition(".")[0]
-        if root not in OURS or (name != root and not self._made(sys.modules[root])):
-            return None
-        if name not in OURS:
-            raise ModuleNotFoundError(
-                f"There is no {name}: {root} is not installed, and Muster has other parts of it under this name "
-                f"(docs/dots.md, Left out). Known are {', '.join(one for one in OURS if one.startswith(root))}.",
-                name=name,
-            )
-        return ModuleSpec(name, self, is_package=name in PACKAGES)
+        raise ModuleNotFoundError(
+            f"There is no {name}: {root} is not installed, and Muster has other parts of it under this name "
+            f"(docs/dots.md, Left out). Known are {', '.join(one for one in OURS if one.startswith(root))}.",
+            name=name,
+        )
+    return name in PACKAGES
 
-    def _made(self, module: ModuleType) -> bool:
-        return module.__spec__ is not None and module.__spec__.loader is self
 
-    def create_module(self, spec: ModuleSpec) -> None:
-        """The usual one, which is empty."""
+def _fill(module: ModuleType) -> None:
+    words = importlib.import_module(OURS[module.__name__])
+    names = getattr(words, "__all__", [name for name in vars(words) if not name.startswith("_")])
+    vars(module).update({name: getattr(words, name) for name in names}, __all__=names)
+    if module.__name__ in VERSIONS:
+        module.__version__ = VERSIONS[module.__name__]
 
-    def exec_module(self, module: ModuleType) -> None:
-        words = importlib.import_module(OURS[module.__name__])
-        names = getattr(words, "__all__", [name for name in vars(words) if not name.startswith("_")])
-        vars(module).update({name: getattr(words, name) for name in names}, __all__=names)
-        if module.__name__ in VERSIONS:
-            module.__version__ = VERSIONS[module.__name__]
+
+_STAND_INS = StandIns([name for name in OURS if "." not in name], _is_package, _fill)

@@ -1,0 +1,39 @@
+"""A process that ends and removes what this one has started and made, when this one has ended, however it ended."""
+
+import contextlib
+import subprocess
+import sys
+from pathlib import Path
+
+
+class Reaper:
+    """A program that waits for the end of its standard input, which only this process holds open.
+
+    It is started without site-packages, and in a session of its own: Ctrl-C in a terminal reaches the run, and the
+    reaper acts when the run has ended.
+
+    Args:
+        program: its file, which needs the standard library only.
+        argument: what it is to see to.
+    """
+
+    def __init__(self, program: Path, argument: str):
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(program), argument],
+            stdin=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+
+    def tell(self, line: str) -> None:
+        """Write it a line, if it lives."""
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.write(f"{line}\n")
+            self._process.stdin.flush()
+
+    def close(self) -> None:
+        """Let it act now, and wait for its end; may be called twice."""
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        self._process.wait()
