@@ -25,6 +25,11 @@ def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return np.repeat(starts - begin, lengths) + np.arange(int(lengths.sum()))
 
 
+def positions(lengths: np.ndarray) -> np.ndarray:
+    """`[0, 1, ...]` of `lengths[0]` numbers, then those of the next, as one int64 array: places within sequences."""
+    return ranges(np.zeros_like(lengths), lengths)
+
+
 def packed_starts(lengths: np.ndarray) -> np.ndarray:
     """The first item of each sequence, int64 `[S]`, if each begins where the one before ends."""
     return np.cumsum(lengths) - lengths
@@ -42,7 +47,7 @@ def sliced(lengths: np.ndarray, cut: slice) -> tuple[np.ndarray, np.ndarray]:
     return first, np.maximum(stop - first, 0)
 
 
-def numbers_of(key: Any, count: int, what: str) -> np.ndarray:
+def chosen_numbers(key: Any, count: int, what: str) -> np.ndarray:
     """What an index means of `count` sequences, items or features (`what`): their numbers, each from 0.
 
     Args:
@@ -64,7 +69,7 @@ def numbers_of(key: Any, count: int, what: str) -> np.ndarray:
     return np.where(chosen < 0, chosen + count, chosen)
 
 
-def one_slice(items: Any) -> slice | None:
+def contiguous(items: Any) -> slice | None:
     """The slice of neighbouring items that an index of items is, a number included; None if it is another one."""
     if isinstance(items, slice):
         return items if items.step in (None, 1) else None
@@ -73,7 +78,7 @@ def one_slice(items: Any) -> slice | None:
     return None
 
 
-def picked(starts: np.ndarray, lengths: np.ndarray, items: Any) -> tuple[np.ndarray, np.ndarray]:
+def picked_rows(starts: np.ndarray, lengths: np.ndarray, items: Any) -> tuple[np.ndarray, np.ndarray]:
     """The rows of the items that a slice with a step, or several positions, choose in each sequence.
 
     A position that a sequence does not have is left out there, as in ragged-buffer.

@@ -1,4 +1,4 @@
-"""MineSweeper, corrected and as entity-gym has it, down to the tensors that its text about its internals prints."""
+"""MineSweeper, corrected and as entity-gym has it."""
 
 import random
 
@@ -10,9 +10,8 @@ from envs.entities.dispatch import actions_for
 from envs.entities.games.minesweeper import MineSweeper
 from envs.entities.numbering import EntityNumbering
 from utils.errors import ConfigError
-from utils.ragged.arrays import Ragged, cat
 
-T, F, NAN = True, False, np.nan
+T, F = True, False
 CANNON, FIRE = "Orbital Cannon", "Fire Orbital Cannon"
 
 
@@ -42,56 +41,6 @@ def batch():
         game([(2, 1)], [(2, 0)], 0, cannon=True),
         game([(1, 0), (0, 1), (2, 2)], [(0, 0), (2, 0)]),
     ]
-
-
-def ragged(arrays, features=1, dtype=np.int64):
-    joined = Ragged(features, dtype)
-    for array in arrays:
-        joined.push(np.asarray(array).reshape(-1, features))
-    return joined
-
-
-def test_every_tensor_of_the_text_about_internals():
-    seen = [seen_in(env) for env in batch()]
-    by_type = {
-        name: ragged([one.features[name] for one in seen], width, np.float32)
-        for name, width in (("Mine", 2), ("Robot", 2), (CANNON, 1))
-    }
-    assert list(seen[0].features) == list(by_type)
-    assert by_type["Mine"].tolist() == [
-        [[0, 2], [0, 1], [2, 2], [0, 0], [1, 0]],
-        [[2, 1]],
-        [[1, 0], [0, 1], [2, 2]],
-    ]
-    assert by_type["Robot"].tolist() == [[[1, 1]], [[2, 0]], [[0, 0], [2, 0]]]
-    assert by_type[CANNON].tolist() == [[], [[0]], []]
-
-    moves, shots = [one.offers["Move"] for one in seen], [one.offers[FIRE] for one in seen]
-    move_actors, fire_actors = ragged([o.actors for o in moves]), ragged([o.actors for o in shots])
-    assert move_actors.tolist() == [[[5]], [[1]], [[3], [4]]]
-    assert ragged([o.mask for o in moves], 5, bool).tolist() == [
-        [[T, T, T, T, T]],
-        [[F, T, T, F, T]],
-        [[T, F, T, F, T], [F, T, T, F, T]],
-    ]
-    assert fire_actors.tolist() == [[], [[2]], []]
-    assert ragged([o.actees for o in shots]).tolist() == [[], [[0], [1]], []]
-    assert [(one.reward, one.done, one.truncated, one.visible, one.metrics) for one in seen] == [(0, F, F, {}, {})] * 3
-
-    counts = sum(rows.size1() for rows in by_type.values())
-    assert counts.tolist() == [6, 3, 5]
-    first = np.cumsum([0] + [rows.items() for rows in by_type.values()])
-    numbered = [rows.flat_indices() + int(start) for rows, start in zip(by_type.values(), first[:-1], strict=True)]
-    by_environment = cat(numbered, 1)
-    assert by_environment.values.ravel().tolist() == [0, 1, 2, 3, 4, 9, 5, 10, 13, 6, 7, 8, 11, 12]
-    packing = by_environment.padpack()
-    assert packing.index.tolist() == [[0, 1, 2, 3, 4, 5], [6, 7, 8, 0, 0, 0], [9, 10, 11, 12, 13, 0]]
-    np.testing.assert_array_equal(packing.batch, [[0] * 6, [1, 1, 1, NAN, NAN, NAN], [2, 2, 2, 2, 2, NAN]])
-    assert packing.inverse_index.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16]
-    offsets = ragged(np.cumsum(counts) - counts)
-    assert offsets.tolist() == [[[0]], [[6]], [[9]]]
-    assert (move_actors + offsets).values.ravel().tolist() == [5, 7, 12, 13]
-    assert (fire_actors + offsets).values.ravel().tolist() == [8]
 
 
 def test_the_actions_of_the_text_about_internals():
