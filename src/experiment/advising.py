@@ -14,10 +14,10 @@ from checks import check_config
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from envs.contract.fields import declared_spec
+from envs.entities.acting import actions_for
 from envs.entities.actions import Action
 from envs.entities.batch import EntityBatch
 from envs.entities.cli_runner import Agent
-from envs.entities.dispatch import actions_for
 from envs.entities.encoding import Encoder
 from envs.entities.numbering import EntityNumbering
 from envs.entities.observation import Observation

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from envs.entities.dispatch import actions_for
+from envs.entities.acting import actions_for
 from envs.entities.games import GAMES
 from envs.entities.numbering import EntityNumbering, Seen
 

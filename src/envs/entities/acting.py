@@ -1,62 +1,106 @@
-"""From the choices of slots to the actions that an environment gets, with ids of entities."""
+"""From chosen numbers to the actions that an environment gets, with ids of entities."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from envs.contract.attribute_states import Encoder
 from envs.entities.actions import (
     Action,
+    ActionSpace,
     CategoricalAction,
     CategoricalActionSpace,
     GlobalCategoricalAction,
     GlobalCategoricalActionSpace,
     SelectEntityAction,
+    SelectEntityActionSpace,
 )
-from envs.entities.layout import Layout
-from envs.entities.numbering import Seen
-from envs.entities.observation import Observation
+from envs.entities.numbering import Offer, Seen
+from envs.entities.observation import Observation, ObsSpace
+from utils.errors import MusterError
 
 # of an action: the ids of its actors and, of select-entity, those of the entities to select from
 Offered = dict[str, tuple[Sequence[Hashable], Sequence[Hashable]]]
-NOBODY: tuple[Sequence[Hashable], Sequence[Hashable]] = ((), ())
-# of a global action
-SOMEBODY: tuple[Sequence[Hashable], Sequence[Hashable]] = ((None,), ())
 
 
-def offered_in(layout: Layout, observation: Observation, seen: Seen | None) -> Offered:
-    """Who can act in an observation, in the order of slots.
+def offered_in(observation: Observation, obs_space: ObsSpace, action_space: Mapping[str, ActionSpace]) -> Offered:
+    """Who can act in an observation, which was read before, in the order of their numbers."""
+    offered: Offered = {}
+    for name, space in action_space.items():
+        mask = observation.actions.get(name)
+        if mask is None:
+            offered[name] = (), ()
+        elif isinstance(space, GlobalCategoricalActionSpace):
+            offered[name] = (None,), ()
+        else:
+            actors = _named(observation, obs_space, mask.actor_ids, mask.actor_types)
+            selects = isinstance(space, SelectEntityActionSpace)
+            offered[name] = (
+                actors,
+                _named(observation, obs_space, mask.actee_ids, mask.actee_types) if selects else (),
+            )
+    return offered
 
-    Args:
-        seen: the same by number; None: actors and actees are named by their types.
-    """
-    return {name: _offered(name, layout, observation, seen) for name in layout.action_space}
 
-
-def actions_of(layout: Layout, offered: Offered, chosen: np.ndarray) -> dict[str, Action]:
+def actions_of(
+    action_space: Mapping[str, ActionSpace],
+    offered: Offered,
+    chosen: Mapping[str, np.ndarray],
+    probs: Mapping[str, np.ndarray] | None = None,
+) -> dict[str, Action]:
     """What `Environment.act` gets: every action of the space, a global one only if it was offered.
 
     Args:
-        chosen: of each slot, int64 `[n]`.
+        chosen: of each action int64 `[actors]`: the choice, or the position among the entities to select from.
+        probs: of some actions float32 `[actors, choices]`.
     """
     actions: dict[str, Action] = {}
-    for name, space in layout.action_space.items():
-        actors, actees = offered[name]
-        first = layout.slots[name].start
-        numbers = chosen[first : first + len(actors)]
+    for name, space in action_space.items():
+        (actors, actees), numbers = offered[name], chosen[name]
+        of_each = None if probs is None else probs.get(name)
         if isinstance(space, CategoricalActionSpace):
-            actions[name] = CategoricalAction(list(actors), numbers.copy(), space.index_to_label)
-        elif not isinstance(space, GlobalCategoricalActionSpace):
-            actions[name] = SelectEntityAction(list(actors), [actees[k] for k in numbers.tolist()])
-        elif actors:
+            actions[name] = CategoricalAction(list(actors), numbers, space.index_to_label, of_each)
+        elif isinstance(space, SelectEntityActionSpace):
+            actions[name] = SelectEntityAction(list(actors), [actees[k] for k in numbers.tolist()], of_each)
+        elif len(actors):
             index = int(numbers[0])
-            actions[name] = GlobalCategoricalAction(index, space.index_to_label[index])
+            row = None if of_each is None else of_each[0]
+            actions[name] = GlobalCategoricalAction(index, space.index_to_label[index], row)
     return actions
 
 
-def saved(offered: Offered | None, module: str) -> list | None:
+def actions_for(
+    seen: Seen,
+    action_space: Mapping[str, ActionSpace],
+    chosen: Mapping[str, Any],
+    probs: Mapping[str, np.ndarray] | None = None,
+    masked: bool = True,
+) -> dict[str, Action]:
+    """`actions_of` for choices that may be wrong.
+
+    Args:
+        seen: the observation that was acted on.
+        chosen: of each action whole numbers `[actors]`; an action without an actor may be missing.
+        masked: refuse what a mask forbids; entity-gym passes it on.
+
+    Raises:
+        MusterError: a number for each actor is missing, or is not among what was offered.
+    """
+    numbers, offered = {}, {}
+    for name, space in action_space.items():
+        offer, ids = seen.offers[name], seen.roster.ids
+        numbers[name] = _checked(name, space, offer, chosen.get(name, ()), masked)
+        if isinstance(space, GlobalCategoricalActionSpace):
+            offered[name] = offer.actors, ()
+        else:
+            actees = () if offer.actees is None else offer.actees
+            offered[name] = [ids[actor] for actor in offer.actors], [ids[actee] for actee in actees]
+    return actions_of(action_space, offered, numbers, probs)
+
+
+def saved(offered: Offered, module: str) -> list:
     """What a checkpoint keeps of it.
 
     Args:
@@ -65,17 +109,35 @@ def saved(offered: Offered | None, module: str) -> list | None:
     Raises:
         NotImplementedError: an id cannot be kept.
     """
-    if offered is None:
-        return None
     # an id may be in several lists: each gets an encoder of its own, which refuses what it has seen before
     return [[name, *(_saved_ids(ids, module) for ids in both)] for name, both in offered.items()]
 
 
-def restored(kept: list | None, module: str) -> Offered | None:
+def restored(kept: list, module: str) -> Offered:
     """The inverse of `saved`."""
-    if kept is None:
-        return None
     return {name: (_restored_ids(actors, module), _restored_ids(actees, module)) for name, actors, actees in kept}
+
+
+def _named(observation: Observation, obs_space: ObsSpace, ids: Any, types: Any) -> Sequence[Hashable]:
+    if ids is not None:
+        return ids
+    types = list(obs_space.entities) if types is None else types
+    if len(types) == 1:
+        return observation.ids_of(types[0])
+    return [identity for name in types for identity in observation.ids_of(name)]
+
+
+def _checked(name: str, space: ActionSpace, offer: Offer, chosen: Any, masked: bool) -> np.ndarray:
+    numbers = np.asarray(chosen, np.int64).reshape(-1)
+    if len(numbers) != len(offer.actors):
+        raise MusterError(f"Action '{name}': {len(numbers)} choices for {len(offer.actors)} actors.")
+    choices = len(space) if offer.actees is None else len(offer.actees)
+    allowed = (numbers >= 0) & (numbers < choices)
+    if allowed.all() and masked and offer.mask is not None:
+        allowed = offer.mask[np.arange(len(numbers)), numbers]
+    if not allowed.all():
+        raise MusterError(f"Action '{name}': {numbers[~allowed][0]} is not among what its actor was offered.")
+    return numbers
 
 
 def _saved_ids(ids: Sequence[Hashable], module: str) -> list:
@@ -90,38 +152,3 @@ def _saved_ids(ids: Sequence[Hashable], module: str) -> list:
 
 def _restored_ids(kept: list, module: str) -> tuple[Hashable, ...]:
     return tuple(Encoder(module).decoded(identity) for identity in kept)
-
-
-def _offered(
-    name: str, layout: Layout, observation: Observation, seen: Seen | None
-) -> tuple[Sequence[Hashable], Sequence[Hashable]]:
-    mask, space = observation.actions.get(name), layout.action_space[name]
-    if mask is None:
-        return NOBODY
-    if isinstance(space, GlobalCategoricalActionSpace):
-        return SOMEBODY
-    if seen is None:
-        actors = _of_types(observation, mask.actor_types)
-        return actors, _of_types(observation, mask.actee_types) if name in layout.selecting else ()
-    offer, ids = seen.offers[name], seen.roster.ids
-    return [ids[k] for k in offer.actors], () if offer.actees is None else [ids[k] for k in offer.actees]
-
-
-def _of_types(observation: Observation, types: Sequence[str]) -> Sequence[Hashable]:
-    if len(types) == 1:
-        return _of_type(observation, types[0])
-    return [identity for name in types for identity in _of_type(observation, name)]
-
-
-def _of_type(observation: Observation, name: str) -> Sequence[Hashable]:
-    """The ids of a type's entities; (type, position) where the environment gives none, as in `Roster`."""
-    given = observation.ids.get(name)
-    if given is not None:
-        return given
-    shown = observation.features.get(name)
-    return _positions(name, 0 if shown is None else len(shown))
-
-
-@lru_cache(maxsize=1024)
-def _positions(name: str, count: int) -> tuple[tuple[str, int], ...]:
-    return tuple((name, k) for k in range(count))

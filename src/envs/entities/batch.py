@@ -12,6 +12,7 @@ from envs.entities.acting import Offered, actions_of, offered_in, restored, save
 from envs.entities.copies import Copy
 from envs.entities.encoding import Encoder
 from envs.entities.environment import Environment
+from envs.entities.numbering import ObservationError
 from envs.entities.observation import Observation
 from envs.entities.picture import snapshot
 from envs.entities.reading import metrics
@@ -158,7 +159,10 @@ class EntityBatch:
         """
         if self._together is not None:
             self._together.give_back(np.arange(len(self._copies)))
-        offered = [saved(self._offered_to(row), copy.module) for row, copy in enumerate(self._copies)]
+        offered = [
+            saved(self._offered_by(row), copy.module) if playing else None
+            for row, (copy, playing) in enumerate(zip(self._copies, self._playing, strict=True))
+        ]
         return {
             "copies": [copy.state_dict() for copy in self._copies],
             "offered": offered,
@@ -172,7 +176,8 @@ class EntityBatch:
         for copy, kept in zip(self._copies, state["copies"], strict=True):
             copy.load_state_dict(kept)
         self._offered = [
-            restored(offered, copy.module) for copy, offered in zip(self._copies, state["offered"], strict=True)
+            None if offered is None else restored(offered, copy.module)
+            for copy, offered in zip(self._copies, state["offered"], strict=True)
         ]
         for path, array in self._encoder.arrays.items():
             array[...] = state["arrays"][path]
@@ -188,26 +193,25 @@ class EntityBatch:
     def _act(self, rows: np.ndarray, chosen: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
         """Let these copies act one after the other, and write what is seen, rewards, ends and infos."""
         for row in rows.tolist():
-            copy, seen = self._copies[row], self._observations[row]
-            offered = self._offered[row] or offered_in(self.layout, seen, self._encoder.numbered[row])
-            taken = actions_of(self.layout, offered, chosen[row])
-            if copy.random is None:
+            copy, offered, numbers = self._copies[row], self._offered_by(row), {}
+            for name, (actors, _) in offered.items():
+                first = self.layout.slots[name].start
+                numbers[name] = chosen[row, first : first + len(actors)].copy()
+            taken = actions_of(self.layout.action_space, offered, numbers)
+            with copy.alone:
                 self._observations[row] = copy.env.act(taken)
-            else:
-                with copy.random:
-                    self._observations[row] = copy.env.act(taken)
         self._encode(rows)
         for row in rows.tolist():
             seen = self._observations[row]
             self._rewards[row], terminated[row], truncated[row] = float(seen.reward), seen.done, seen.truncated
             self._infos[row] = self._metrics_of(row) if seen.metrics else {}
 
-    def _offered_to(self, row: int) -> Offered | None:
-        if not self._playing[row]:
-            return None
-        if self._together is not None:
-            return offered_in(self.layout, self._copies[row].env.observe(), None)
-        return self._offered[row] or offered_in(self.layout, self._observations[row], self._encoder.numbered[row])
+    def _offered_by(self, row: int) -> Offered:
+        """Who can act in a copy."""
+        if (kept := self._offered[row]) is not None:
+            return kept
+        observation = self._observations[row] if self._together is None else self._copies[row].env.observe()
+        return offered_in(observation, self.layout.obs_space, self.layout.action_space)
 
     def _encode(self, rows: np.ndarray) -> None:
         """Write the present observations of these copies.
@@ -219,13 +223,8 @@ class EntityBatch:
             self._offered[row] = None
         try:
             self._encoder.write(rows, [self._observations[row] for row in rows.tolist()])
-        except MusterError:
-            for row in rows.tolist():
-                try:
-                    self._encoder.write(np.array([row]), [self._observations[row]])
-                except MusterError as error:
-                    raise self._fault(row, str(error)) from None
-            raise
+        except ObservationError as error:
+            raise self._fault(int(rows[error.row]), str(error)) from None
 
     def _metrics_of(self, row: int) -> dict[str, float]:
         try:

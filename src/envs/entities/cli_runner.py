@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from envs.entities.acting import actions_for
 from envs.entities.actions import (
     Action,
     ActionSpace,
@@ -14,7 +15,6 @@ from envs.entities.actions import (
     GlobalCategoricalAction,
     GlobalCategoricalActionSpace,
 )
-from envs.entities.dispatch import actions_for
 from envs.entities.environment import Environment
 from envs.entities.numbering import EntityNumbering, Offer, Seen
 from envs.entities.observation import Observation

@@ -1,28 +1,35 @@
-"""Entities by number: what an observation shows and allows, checked.
+"""Entities by number: what observations show and allow, checked.
 
 Numbers count the entities that have features, type after type in the order of `ObsSpace.entities`, from 0 in each
-environment. One order of actors holds from here to the actions that the environment gets (`envs.entities.dispatch`).
+environment. One order of actors holds from here to the actions that the environment gets (`envs.entities.acting`).
 """
 
-from collections.abc import Hashable, Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsFloat
+from functools import cached_property
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from envs.entities import reading
-from envs.entities.actions import (
-    MASK_OF,
-    ActionSpace,
-    GlobalCategoricalActionMask,
-    SelectEntityActionSpace,
-)
+from envs.entities.actions import MASK_OF, ActionSpace, GlobalCategoricalActionMask, SelectEntityActionMask
 from envs.entities.observation import Observation, ObsSpace
-from envs.entities.roster import Roster
-from envs.entities.space_checks import check_spaces
 from utils.errors import MusterError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from utils.ragged.rows import ranges
+
+NOBODY = np.zeros(0, np.int64)
+
+
+class ObservationError(MusterError):
+    """An observation is invalid; `row` is its place among those that were read together."""
+
+    def __init__(self, text: str, row: int):
+        super().__init__(text)
+        self.row = row
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,21 @@ class Offer:
 
 
 @dataclass(frozen=True)
+class Offers:
+    """The same of R observations, one after another: `actors` int64 `[A]`, of each observation `n_actors` int64 `[R]`.
+
+    `legal`: bool `[A, most choices]`, False beyond the choices of an actor; `masked`: an observation has a mask.
+    """
+
+    actors: np.ndarray
+    n_actors: np.ndarray
+    actees: np.ndarray | None
+    n_actees: np.ndarray
+    legal: np.ndarray
+    masked: bool
+
+
+@dataclass(frozen=True)
 class Seen:
     """An observation by number.
 
@@ -51,11 +73,44 @@ class Seen:
     global_features: np.ndarray
     visible: Mapping[str, np.ndarray]
     offers: Mapping[str, Offer]
-    roster: Roster
+    roster: "Roster"
     reward: float
     done: bool
     truncated: bool
     metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """R observations by number: `counts` int64 `[R, types]`; the rest as of `Seen`, one observation after another."""
+
+    observations: Sequence[Observation]
+    rosters: Sequence["Roster"]
+    counts: np.ndarray
+    features: Mapping[str, np.ndarray]
+    global_features: np.ndarray
+    visible: Mapping[str, np.ndarray]
+    offers: Mapping[str, Offers]
+
+    def seen(self, row: int) -> Seen:
+        """One of them."""
+        observation, roster = self.observations[row], self.rosters[row]
+        entities = dict(zip(self.features, map(slice, self._begins[row], self._begins[row + 1]), strict=True))
+        return Seen(
+            features={name: values[entities[name]] for name, values in self.features.items()},
+            global_features=self.global_features[row],
+            visible={name: flags[entities[name]] for name, flags in self.visible.items()},
+            offers={name: _offer(offers, row) for name, offers in self.offers.items()},
+            roster=roster,
+            reward=float(observation.reward),
+            done=bool(observation.done),
+            truncated=bool(observation.truncated),
+            metrics=observation.metrics,
+        )
+
+    @cached_property
+    def _begins(self) -> np.ndarray:
+        return np.concatenate([np.zeros_like(self.counts[:1]), self.counts.cumsum(0)])
 
 
 class EntityNumbering:
@@ -69,27 +124,60 @@ class EntityNumbering:
     """
 
     def __init__(self, obs_space: ObsSpace, action_space: Mapping[str, ActionSpace], acts: bool = True):
-        check_spaces(obs_space, action_space, acts)
+        reading.check_spaces(obs_space, action_space, acts)
         self._obs_space, self._action_space = obs_space, dict(action_space)
+        self._place = {name: k for k, name in enumerate(obs_space.entities)}
 
     def seen(self, observation: Observation) -> Seen:
-        """An observation by number. Types that the space does not have are left out, as in entity-gym.
+        """An observation by number; see `read`."""
+        return self.read([observation]).seen(0)
+
+    def read(self, observations: Sequence[Observation], acting: bool = False) -> Frames:
+        """Observations by number. Types that the space does not have are left out, as in entity-gym.
+
+        Args:
+            acting: an observation that ends its episode offers nothing; what it allows is not read.
 
         Raises:
-            MusterError: it does not fit the spaces, is ambiguous, or an actor has nothing to choose though the
+            ObservationError: one does not fit the spaces, is ambiguous, or an actor has nothing to choose though the
                 episode continues; the message names the entity type and the action.
         """
+        try:
+            return self._read(observations, acting)
+        except MusterError:
+            for row, one in enumerate(observations):  # its message is of one alone
+                try:
+                    self._read([one], acting)
+                except MusterError as error:
+                    raise ObservationError(str(error), row) from None
+            raise
+
+    def _read(self, observations: Sequence[Observation], acting: bool) -> Frames:
+        ended = np.array([self._has_ended(one) for one in observations], bool)
+        counts = np.zeros((len(observations), len(self._place)), np.int64)
+        features: dict[str, np.ndarray] = {}
+        for k, (name, entity) in enumerate(self._obs_space.entities.items()):
+            parts = [one.features.get(name) for one in observations]
+            features[name], counts[:, k] = reading.features(f"Entity type '{name}'", parts, entity.features)
+        names = self._obs_space.global_features
+        general = reading.global_features([one.global_features for one in observations], names)
+        rosters = [
+            Roster(dict(zip(self._place, row, strict=True)), one)
+            for row, one in zip(counts.tolist(), observations, strict=True)
+        ]
+        visible, offers = self._visible(observations, counts), {}
+        frames = Frames(observations, rosters, counts, features, general, visible, offers)
+        for name in self._action_space:
+            masks = [one.actions.get(name) for one in observations]
+            if acting:
+                masks = [None if end else mask for mask, end in zip(masks, ended.tolist(), strict=True)]
+            offers[name] = self._offers(name, masks, frames, ended)
+        return frames
+
+    def _has_ended(self, observation: Any) -> bool:
         if not isinstance(observation, Observation):
             raise MusterError(f"The environment returned {shown(observation)}, not an Observation.")
-        features = {
-            name: reading.features(
-                f"Entity type '{name}'", _or_nothing(observation.features.get(name)), entity.features
-            )
-            for name, entity in self._obs_space.entities.items()
-        }
-        reward = observation.reward
-        if np.ndim(reward) or not isinstance(reward, SupportsFloat) or not np.isfinite(float(reward)):
-            raise MusterError(f"The reward is {shown(repr(reward))}: expected a finite number.")
+        reading.reward(observation.reward)
         done = reading.is_true("done", observation.done)
         truncated = reading.is_true("truncated", observation.truncated)
         if done and truncated:
@@ -97,67 +185,207 @@ class EntityNumbering:
         for name in observation.actions:
             if name not in self._action_space:
                 raise MusterError(f"There is no action '{shown(name)}'.{suggestion(name, self._action_space)}")
-        roster, ended = _roster(features, observation), done or truncated
-        offers = {name: self._offer(name, observation.actions.get(name), roster, ended) for name in self._action_space}
-        return Seen(
-            features=features,
-            global_features=reading.global_features(observation.global_features, self._obs_space.global_features),
-            visible={
-                name: reading.visible(f"Entity type '{name}'", observation.visible[name], len(rows))
-                for name, rows in features.items()
-                if name in observation.visible
-            },
-            offers=offers,
-            roster=roster,
-            reward=float(reward),
-            done=done,
-            truncated=truncated,
-            metrics=observation.metrics,
-        )
+        return done or truncated
 
-    def _offer(self, name: str, mask: Any, roster: Roster, ended: bool) -> Offer:
-        space, where = self._action_space[name], f"Action '{name}'"
-        selects, expected = isinstance(space, SelectEntityActionSpace), MASK_OF[type(space)]
-        if mask is None:
-            return Offer(np.zeros(0, np.int64), np.zeros(0, np.int64) if selects else None)
-        if not isinstance(mask, expected):
-            raise MusterError(f"{where} has the mask {shown(mask)}: expected a {expected.__name__}.")
-        if isinstance(mask, GlobalCategoricalActionMask):
-            row = mask.mask if mask.mask is None or np.ndim(mask.mask) == 2 else [mask.mask]
-            allowed = reading.mask(where, row, (1, len(space)))
-            if allowed is not None and not allowed.any() and not ended:
-                raise MusterError(f"{where}: there is nothing to choose.")
-            return Offer(np.array([roster.count]), mask=allowed)
-        actors, actees = roster.chosen(where, "actor", mask.actor_ids, mask.actor_types), None
-        if selects:
-            actees = roster.chosen(where, "actee", mask.actee_ids, mask.actee_types)
-            if len(actors) == 0:
-                return Offer(actors, actors)
-        choices = len(space) if actees is None else len(actees)
-        allowed = reading.mask(where, mask.mask, (len(actors), choices))
-        some = np.full(len(actors), choices > 0) if allowed is None else allowed.any(1)
-        if not some.all() and not ended:
-            raise MusterError(
-                f"{where}: an actor of entity type '{roster.types[actors[~some][0]]}' has nothing to "
-                f"{'select' if selects else 'choose'}."
+    def _visible(self, observations: Sequence[Observation], counts: np.ndarray) -> dict[str, np.ndarray]:
+        """Of the types for which an observation says it, bool `[n]`."""
+        visible: dict[str, np.ndarray] = {}
+        said = {name for one in observations for name in one.visible}
+        for name, k in self._place.items():
+            if name not in said:
+                continue
+            where, sizes = f"Entity type '{name}', visible", counts[:, k].tolist()
+            visible[name] = np.concatenate(
+                [
+                    reading.booleans(where, one.visible[name], (size,)) if name in one.visible else np.ones(size, bool)
+                    for one, size in zip(observations, sizes, strict=True)
+                ]
             )
-        return Offer(actors, actees, allowed)
+        return visible
+
+    def _offers(self, name: str, given: Sequence[Any], frames: Frames, ended: np.ndarray) -> Offers:
+        """`given`: of each observation the action's mask, or None."""
+        space, where = self._action_space[name], f"Action '{name}'"
+        masks, expected = [mask for mask in given if mask is not None], MASK_OF[type(space)]
+        for mask in masks:
+            if not isinstance(mask, expected):
+                raise MusterError(f"{where} has the mask {shown(mask)}: expected a {expected.__name__}.")
+        rows = np.array([row for row, mask in enumerate(given) if mask is not None], np.int64)
+        actees = NOBODY if expected is SelectEntityActionMask else None
+        if expected is GlobalCategoricalActionMask:
+            actors, lengths = frames.counts[rows].sum(1), np.ones_like(rows)
+        else:
+            actors, lengths = self._numbers(where, "actor", masks, rows, frames)
+        if actees is None:
+            choices = np.full_like(rows, len(space))
+        else:
+            actees, choices = self._numbers(where, "actee", masks, rows, frames)
+            some = lengths > 0  # without an actor nothing is to be selected from
+            actees, choices = actees[np.repeat(some, choices)], choices * some
+        legal = np.arange(choices.max(initial=0)) < np.repeat(choices, lengths)[:, None]
+        masked = _restrict(where, legal, masks, lengths, choices)
+        stuck = ~legal.any(1) & ~np.repeat(ended[rows], lengths)
+        if stuck.any():
+            row = np.repeat(rows, lengths)[stuck][0]
+            raise MusterError(f"{where}: {frames.rosters[row].stuck(actors[stuck][0], actees is not None)}")
+        n_actors, n_actees = np.zeros((2, len(given)), np.int64)
+        n_actors[rows], n_actees[rows] = lengths, 0 if actees is None else choices
+        return Offers(actors, n_actors, actees, n_actees, legal, masked)
+
+    def _numbers(
+        self, where: str, role: str, masks: Sequence[Any], rows: np.ndarray, frames: Frames
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the actors or actees that masks name, one mask after another, and how many each names."""
+        rosters = [frames.rosters[row] for row in rows.tolist()]
+        ids, types = ([getattr(mask, f"{role}_{by}") for mask in masks] for by in ("ids", "types"))
+        # most name types, in which case no entity need be looked at
+        by_type = all(one is None for one in ids) and all(roster.distinct for roster in rosters)
+        places = self._places(types) if by_type else None
+        if places is None:
+            parts = [roster.chosen(where, role, *named) for roster, *named in zip(rosters, ids, types, strict=True)]
+            return np.concatenate([NOBODY, *parts]), np.array([len(part) for part in parts], np.int64)
+        counts = frames.counts[rows]
+        lengths = np.where(places >= 0, np.take_along_axis(counts, places, 1), 0)
+        begins = np.take_along_axis(counts.cumsum(1) - counts, places, 1)
+        return ranges(begins.ravel(), lengths.ravel()), lengths.sum(1)
+
+    def _places(self, lists: Sequence[Any]) -> np.ndarray | None:
+        """Lists of different entity types as their places in the space, `[lists, types]`, and -1 beyond a list's end.
+
+        None if one is no such list.
+        """
+        if not {type(one) for one in lists} <= {list, tuple} or {*map(type, chain.from_iterable(lists))} - {str}:
+            return None
+        different = {tuple(one) for one in lists}
+        if any(len(self._place.keys() & one) < len(one) for one in different):
+            return None
+        width = max(map(len, different), default=0)
+        found = {one: [self._place[name] for name in one] + [-1] * (width - len(one)) for one in different}
+        return np.array([found[tuple(one)] for one in lists], np.int64).reshape(len(lists), width)
 
 
-def _or_nothing(given: Any) -> Any:
-    return [] if given is None else given
+class Roster:
+    """The entities of one observation: numbers, types and ids.
+
+    Args:
+        counts: of each type of the space, how many entities there are.
+
+    Raises:
+        MusterError: ids do not fit the entities.
+    """
+
+    def __init__(self, counts: Mapping[str, int], observation: Observation):
+        self._counts, self._observation = counts, observation
+        self._given = [name for name in observation.ids if name in counts]
+        for name in self._given:
+            reading.check_ids(f"Entity type '{name}'", observation.ids[name], counts[name])
+
+    @property
+    def count(self) -> int:
+        return sum(self._counts.values())
+
+    @cached_property
+    def ids(self) -> list[Hashable]:
+        """The id of each entity by number; (type, position) where the environment gives none."""
+        return [identity for name in self._counts for identity in self._observation.ids_of(name)]
+
+    @cached_property
+    def types(self) -> list[str]:
+        """The type of each entity by number."""
+        return [name for name, count in self._counts.items() for _ in range(count)]
+
+    @cached_property
+    def distinct(self) -> bool:
+        """Whether no id that the environment gives is that of two entities."""
+        given = [identity for name in self._given for identity in self._observation.ids[name]]
+        return len(set(given)) == len(given)
+
+    def chosen(self, where: str, role: str, ids: Any, types: Any) -> np.ndarray:
+        """Numbers of the entities with these ids, or of these types, or of all if both are None, in this order.
+
+        Args:
+            role: actor or actee.
+
+        Raises:
+            MusterError: there is no such entity or type, one is named twice, or an id is that of several.
+        """
+        if ids is not None and types is not None:
+            raise MusterError(f"{where} has both {role}_ids and {role}_types.")
+        if types is not None:
+            for name in (types := reading.sequence(f"{where}: {role}_types", types, "entity types")):
+                if not isinstance(name, str) or name not in self._counts:
+                    raise MusterError(
+                        f"{where}: {role}_types has '{shown(name)}', which is no type of the space."
+                        f"{suggestion(str(name), self._counts)}"
+                    )
+            numbers = [number for name in types for number, of in enumerate(self.types) if of == name]
+        elif ids is not None:
+            ids = reading.sequence(f"{where}: {role}_ids", ids, "ids")
+            numbers = [self._number_of(where, role, identity) for identity in ids]
+        else:
+            numbers = list(range(self.count))
+        if len(set(numbers)) < len(numbers):
+            twice = next(number for number in numbers if numbers.count(number) > 1)
+            raise MusterError(f"{where}: {self._named(twice)} is there twice as {role}.")
+        if self._given:
+            # of other types than these, an entity may have the same id: the environment knows its actions' types
+            times = Counter(self.ids if ids is not None else [self.ids[number] for number in numbers])
+            for number in numbers:
+                if times[self.ids[number]] > 1:
+                    raise MusterError(f"{where}: {role} {self._named(number)} has the id of another entity.")
+        return np.array(numbers, np.int64)
+
+    def stuck(self, actor: int, selects: bool) -> str:
+        """That an actor has nothing to choose, in words."""
+        if actor == self.count:
+            return "there is nothing to choose."
+        return f"an actor of entity type '{self.types[actor]}' has nothing to {'select' if selects else 'choose'}."
+
+    @cached_property
+    def _numbers(self) -> dict[Hashable, int]:
+        return {identity: number for number, identity in enumerate(self.ids)}
+
+    def _number_of(self, where: str, role: str, identity: Any) -> int:
+        try:
+            return self._numbers[identity]
+        except (KeyError, TypeError):
+            types = sorted(self._counts.keys() - self._given)
+            without = f" Types without ids: {', '.join(types)}." if types else ""
+            raise MusterError(
+                f"{where}: {role}_ids has {shown(identity)}, which no entity has as id.{without}"
+            ) from None
+
+    def _named(self, number: int) -> str:
+        return f"{shown(self.ids[number])} of entity type '{self.types[number]}'"
 
 
-def _roster(features: Mapping[str, np.ndarray], observation: Observation) -> Roster:
-    ids = {
-        name: reading.sequence(f"Entity type '{name}': its list of ids", observation.ids[name], "ids")
-        for name in features
-        if name in observation.ids
-    }
-    for name, given in ids.items():
-        for identity in given:
-            if not isinstance(identity, Hashable):
-                raise MusterError(f"Entity type '{name}' has the id {shown(identity)}, which is not hashable.")
-        if len(given) != len(features[name]):
-            raise MusterError(f"Entity type '{name}' has {len(features[name])} entities, and {len(given)} ids.")
-    return Roster({name: len(rows) for name, rows in features.items()}, ids)
+def _restrict(where: str, legal: np.ndarray, masks: Sequence[Any], lengths: np.ndarray, choices: np.ndarray) -> bool:
+    """Clear in `legal`, bool `[all actors, most choices]`, what masks forbid; whether there is a mask."""
+    given = [mask.mask for mask in masks]
+    if all(one is None for one in given):
+        return False
+    if isinstance(masks[0], GlobalCategoricalActionMask):
+        given = [one if one is None or np.ndim(one) == 2 else [one] for one in given]
+    sizes = lengths.tolist()
+    if (
+        all(type(one) is list for one in given)
+        and [len(one) for one in given] == sizes
+        and (choices == choices[0]).all()
+    ):
+        legal &= reading.mask(where, list(chain.from_iterable(given)), legal.shape)
+        return True
+    first = 0
+    for one, size, number in zip(given, sizes, choices.tolist(), strict=True):
+        if one is not None:
+            legal[first : first + size, :number] &= reading.mask(where, one, (size, number))
+        first += size
+    return True
+
+
+def _offer(offers: Offers, row: int) -> Offer:
+    """What one of the observations allows."""
+    actors = slice(first := offers.n_actors[:row].sum(), first + offers.n_actors[row])
+    actees = slice(first := offers.n_actees[:row].sum(), first + offers.n_actees[row])
+    numbers = None if offers.actees is None else offers.actees[actees]
+    mask = offers.legal[actors, : None if numbers is None else len(numbers)] if offers.masked else None
+    return Offer(offers.actors[actors], numbers, mask)

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from envs.entities.actions import ActionMask, ActionName, EntityID, EntityName
-from envs.entities.roster import Roster
 from utils.plain_values import shown
 
 
@@ -127,14 +127,26 @@ class Observation:
         """How many entities of a type there are."""
         return len(self.features[entity])
 
+    def ids_of(self, entity: EntityName) -> Sequence[EntityID]:
+        """The ids of the entities of a type; (type, position) where there are none."""
+        given = self.ids.get(entity)
+        if given is not None:
+            return given
+        features = self.features.get(entity)
+        return _positions(entity, 0 if features is None else len(features))
+
     def index_to_id(self, obs_space: ObsSpace) -> list[EntityID]:
-        """The id of each entity by its number; (type, position) of one without."""
-        counts = {name: len(self.features.get(name, ())) for name in obs_space.entities}
-        return Roster(counts, self.ids).ids
+        """The id of each entity by its number."""
+        return [identity for name in obs_space.entities for identity in self.ids_of(name)]
 
     def id_to_index(self, obs_space: ObsSpace) -> dict[EntityID, int]:
         """The number of each entity by its id."""
         return {identity: number for number, identity in enumerate(self.index_to_id(obs_space))}
+
+
+@lru_cache(maxsize=1024)
+def _positions(name: EntityName, count: int) -> tuple[EntityID, ...]:
+    return tuple((name, k) for k in range(count))
 
 
 def _named(what: str, given: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from envs.entities.acting import actions_for
 from envs.entities.actions import GlobalCategoricalActionSpace
 from envs.entities.copies import Copy
-from envs.entities.dispatch import actions_for
 from envs.entities.environment import Environment
 from envs.entities.layout import Layout
 from envs.entities.numbering import EntityNumbering, Seen

@@ -1,4 +1,4 @@
-"""What environments of entities show, as arrays: by hand, and the short way against the numbering."""
+"""What environments of entities show, as arrays: by hand, and named by types as by ids."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -15,9 +15,8 @@ from envs.entities import (
     ObsSpace,
     SelectEntityActionMask,
     SelectEntityActionSpace,
-    encoding,
 )
-from envs.entities.encoding import Encoder, NotPlainError
+from envs.entities.encoding import Encoder
 from envs.entities.layout import Layout
 
 SPACE = ObsSpace(["time"], {"Mine": Entity(["x", "y"]), "Robot": Entity(["x", "y"]), "Wall": Entity([])})
@@ -33,18 +32,8 @@ class Declared:
     groups, episode_limit, fields = LAYOUT.groups, 7, LAYOUT.fields
 
 
-def encoded(observations, plain):
-    """The arrays of these observations, by the plain way or by `EntityNumbering`."""
+def encoded(observations):
     encoder = Encoder(declared_spec(Declared), LAYOUT, len(observations))
-    way = encoding._Plain if plain else encoding._Numbered
-    write = encoder._write
-
-    def only(rows, given):
-        if type(given[0]) is not way:
-            raise NotPlainError
-        write(rows, given)
-
-    encoder._write = only
     encoder.write(np.arange(len(observations)), observations)
     return encoder.arrays
 
@@ -65,7 +54,7 @@ def test_every_slot_has_its_actor_and_its_choices():
         done=False,
         reward=0.0,
     )
-    arrays = {path: array[0] for path, array in encoded([shown], plain=False).items()}
+    arrays = {path: array[0] for path, array in encoded([shown]).items()}
     assert arrays["actors"].tolist() == [2, 3, -1, -1, -1, 5, 0, 1, -1]
     assert arrays["acts"].tolist() == [1, 1, 0, 0, 0, 1, 1, 1, 0]
     assert arrays["actees/Fire"].tolist()[:4] == [2, 3, 0, 1]
@@ -79,7 +68,7 @@ def test_every_slot_has_its_actor_and_its_choices():
 
 
 def any_observation(rng):
-    """One that the plain way takes: actors by type, ids or none, lists or arrays, any masks."""
+    """Actors by type, ids or none, lists or arrays, any masks."""
     counts = {"Mine": rng.integers(5), "Robot": rng.integers(4), "Wall": rng.integers(3)}
     features = {name: rng.integers(9, size=(k, len(SPACE.entities[name].features))) for name, k in counts.items()}
     if rng.random() < 0.5:
@@ -116,11 +105,25 @@ def any_observation(rng):
     )
 
 
+def by_ids(observation):
+    """The same observation, whose actions name actors and actees by their ids."""
+    actions = {}
+    for name, mask in observation.actions.items():
+        named = dict(vars(mask))
+        for role in ("actor", "actee"):
+            if (types := named.get(f"{role}_types")) is not None:
+                ids = [identity for one in types for identity in observation.ids_of(one)]
+                named |= {f"{role}_types": None, f"{role}_ids": ids}
+        actions[name] = type(mask)(**named)
+    return Observation(**vars(observation) | {"actions": actions})
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_the_short_way_is_that_of_the_numbering(seed):
+def test_entities_named_by_types_are_those_named_by_ids(seed):
+    """Types are looked up in all observations at once, ids in each."""
     rng = np.random.default_rng(seed)
     observations = [any_observation(rng) for _ in range(rng.integers(1, 6))]
-    plain, numbered = encoded(observations, plain=True), encoded(observations, plain=False)
-    for path in plain:
-        np.testing.assert_array_equal(plain[path], numbered[path], path)
+    by_type, alone = encoded(observations), [encoded([by_ids(one)]) for one in observations]
+    for path, array in by_type.items():
+        np.testing.assert_array_equal(array, np.concatenate([one[path] for one in alone]), path)

@@ -10,7 +10,7 @@ import pytest
 
 import envs
 from envs.entities import Entity, Environment, GlobalCategoricalActionMask, Observation, ObsSpace
-from envs.entities.dispatch import actions_for
+from envs.entities.acting import actions_for
 from envs.entities.loading import environment_class
 from envs.entities.numbering import EntityNumbering
 from utils.errors import ConfigError, MusterError

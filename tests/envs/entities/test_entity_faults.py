@@ -59,7 +59,7 @@ SPOILT = [
     ({"done": np.array([False, True])}, "done is array.*: expected True or False"),
     ({"ids": {"Walker": None}}, "Entity type 'Walker': its list of ids is None"),
     ({"ids": {"Walker": "a"}}, "its list of ids is a: expected a list"),
-    ({"ids": {"Walker": [["a"]]}}, "Entity type 'Walker' has the id .* not hashable"),
+    ({"ids": {"Walker": [["a"]]}}, "Entity type 'Walker' has the ids .* not hashable"),
     ({"actions": {"go": CategoricalActionMask(actor_types="Walker")}}, "actor_types is Walker: expected a list"),
     ({"actions": {"go": CategoricalActionMask(actor_types=[["Walker"]])}}, "no type of the space"),
     ({"actions": {"go": CategoricalActionMask(actor_ids=3)}}, "Action 'go': actor_ids is 3: expected a list of ids"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from entity_gym_traces import stored
-from envs.entities.dispatch import actions_for
+from envs.entities.acting import actions_for
 from envs.entities.games import GAMES
 from envs.entities.games.cherry_pick import CherryPick
 from envs.entities.games.minefield import Minefield

@@ -8,9 +8,9 @@ import pytest
 
 import envs.entities
 from envs.entities import Entity
+from envs.entities.acting import actions_for
 from envs.entities.batch import EntityBatch
 from envs.entities.dataclass_utils import extract_features, obs_space_from_dataclasses
-from envs.entities.dispatch import actions_for
 from envs.entities.entity_gym_names import alias_entity_gym
 from envs.entities.games import GAMES
 from envs.entities.loading import environment_class

@@ -16,7 +16,7 @@ from envs.entities import (
     SelectEntityActionMask,
     SelectEntityActionSpace,
 )
-from envs.entities.dispatch import actions_for
+from envs.entities.acting import actions_for
 from envs.entities.numbering import EntityNumbering
 from utils.errors import MusterError
 

@@ -4,9 +4,9 @@ import gymnasium
 import numpy as np
 import pytest
 
+from envs.entities.acting import actions_for
 from envs.entities.adapter import EntityEnv
 from envs.entities.copies import Copy
-from envs.entities.dispatch import actions_for
 from envs.entities.making import made
 from envs.entities.numbering import EntityNumbering
 from utils.errors import ConfigError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from envs.entities import CategoricalAction, SelectEntityAction
-from envs.entities.dispatch import actions_for
+from envs.entities.acting import actions_for
 from envs.entities.games.minesweeper import MineSweeper
 from envs.entities.numbering import EntityNumbering
 from utils.errors import ConfigError

@@ -8,7 +8,7 @@ import numpy as np
 from envs.entities.actions import ActionName, ActionSpace
 from envs.entities.entity_gym.vec_env import Metric, VecEnv, VecObs
 from envs.entities.observation import ObsSpace
-from envs.entities.space_checks import GLOBAL
+from envs.entities.reading import GLOBAL
 
 
 class AddMetricsWrapper(VecEnv):

@@ -1,17 +1,16 @@
 """Environments of entities that are stepped one after the other: `entity_gym.env.env_list`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from envs.entities.acting import actions_for
 from envs.entities.actions import Action, ActionName, ActionSpace
-from envs.entities.dispatch import actions_for
 from envs.entities.entity_gym.vec_env import VecEnv, VecObs, batched
 from envs.entities.environment import Environment
-from envs.entities.numbering import EntityNumbering, Seen
+from envs.entities.numbering import EntityNumbering, Frames, ObservationError
 from envs.entities.observation import Observation, ObsSpace
 from utils.errors import MusterError
 
@@ -32,7 +31,7 @@ class EnvList(VecEnv):
         first = self.envs[0] if self.envs else create_env()
         self._obs_space, self._action_space = first.obs_space(), first.action_space()
         self.last_obs: list[Observation] = []
-        self._seen: list[Seen] = []
+        self._frames: Frames | None = None
         self._numbering: tuple[ObsSpace, EntityNumbering] | None = None
 
     def reset(self, obs_space: ObsSpace) -> VecObs:
@@ -40,13 +39,15 @@ class EnvList(VecEnv):
         return self._batched(obs_space, {})
 
     def act(self, actions: Mapping[ActionName, Any], obs_space: ObsSpace) -> VecObs:
-        if len(self._seen) != len(self.envs):
+        if self._frames is None:
             raise MusterError("EnvList.act: reset the environments first.")
         chosen, ended = _by_environment(actions, len(self.envs)), {}
         for i, env in enumerate(self.envs):
             one = {name: rows[i] for name, rows in chosen.items()}
-            with _of_environment(i, env):
-                taken = actions_for(self._seen[i], self._action_space, one, masked=False)
+            try:
+                taken = actions_for(self._frames.seen(i), self._action_space, one, masked=False)
+            except MusterError as error:
+                raise _fault(i, env, error) from None
             seen = env.act_filter(taken, obs_space)
             if seen.done or seen.truncated:
                 ended[i], seen = seen, env.reset_filter(obs_space)
@@ -77,22 +78,18 @@ class EnvList(VecEnv):
         """
         if self._numbering is None or self._numbering[0] != obs_space:
             self._numbering = obs_space, EntityNumbering(obs_space, self._action_space)
-        self._seen, infos = [], {}
-        for i, (env, seen) in enumerate(zip(self.envs, self.last_obs, strict=True)):
-            with _of_environment(i, env):
-                self._seen.append(self._numbering[1].seen(seen))
-            last = ended.get(i, seen)
-            if last.end_of_episode_info is not None:
-                infos[i] = last.end_of_episode_info
-        shown = [
-            one if i not in ended else replace(one, reward=ended[i].reward, done=True, metrics=ended[i].metrics)
-            for i, one in enumerate(self._seen)
-        ]
-        for i, last in ended.items():
+        try:
+            self._frames = self._numbering[1].read(self.last_obs)
+        except ObservationError as error:
+            raise _fault(error.row, self.envs[error.row], error) from None
+        last = [ended.get(i, seen) for i, seen in enumerate(self.last_obs)]
+        for i, seen in ended.items():
             begun = self.last_obs[i]
-            begun.done, begun.reward, begun.metrics = True, last.reward, last.metrics
-        batch = batched(shown, obs_space, self._action_space)
-        batch.end_of_episode_info = infos
+            begun.done, begun.reward, begun.metrics = True, seen.reward, seen.metrics
+        batch = batched(self._frames, obs_space, self._action_space)
+        batch.end_of_episode_info = {
+            i: one.end_of_episode_info for i, one in enumerate(last) if one.end_of_episode_info is not None
+        }
         return batch
 
 
@@ -144,15 +141,5 @@ def _by_environment(actions: Mapping[ActionName, Any], count: int) -> dict[Actio
     return chosen
 
 
-class _of_environment:
-    """Errors inside name the environment; a contextmanager would cost more than what it surrounds."""
-
-    def __init__(self, number: int, env: Environment):
-        self._number, self._env = number, env
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if isinstance(error, MusterError):
-            raise MusterError(f"{type(self._env).__name__}, environment {self._number}: {error}") from None
+def _fault(number: int, env: Environment, error: MusterError) -> MusterError:
+    return MusterError(f"{type(env).__name__}, environment {number}: {error}")

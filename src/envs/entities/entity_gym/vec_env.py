@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from envs.entities.actions import ActionName, ActionSpace, EntityName, GlobalCategoricalActionSpace
-from envs.entities.numbering import EntityNumbering, Seen
+from envs.entities.numbering import EntityNumbering, Frames, Offers
 from envs.entities.observation import EpisodeStats, Observation, ObsSpace
+from envs.entities.reading import GLOBAL
 from envs.entities.reading import metrics as numbers_to_log
-from envs.entities.space_checks import GLOBAL
 from utils.errors import MusterError
 from utils.ragged.buffer import RaggedBufferBool, RaggedBufferF32, RaggedBufferI64
 
@@ -218,72 +218,57 @@ def batch_obs(
         MusterError: one does not fit the spaces; the message names the entity type or the action.
     """
     numbering = EntityNumbering(obs_space, action_space, acts=False)
-    batch = batched([numbering.seen(one) for one in obs], obs_space, action_space)
+    batch = batched(numbering.read(obs), obs_space, action_space)
     batch.end_of_episode_info = {i: one.end_of_episode_info for i, one in enumerate(obs) if one.end_of_episode_info}
     return batch
 
 
-def batched(seen: Sequence[Seen], obs_space: ObsSpace, action_space: Mapping[ActionName, ActionSpace]) -> VecObs:
+def batched(frames: Frames, obs_space: ObsSpace, action_space: Mapping[ActionName, ActionSpace]) -> VecObs:
     """Observations by number as one."""
-    features = {
-        name: _joined(RaggedBufferF32, [one.features[name] for one in seen], len(entity.features))
-        for name, entity in obs_space.entities.items()
-    }
+    counts = dict(zip(frames.features, frames.counts.T, strict=True))
+    features = {name: RaggedBufferF32.from_flattened(values, counts[name]) for name, values in frames.features.items()}
     if has_global_entity(obs_space, action_space):
-        rows = [one.global_features[None] for one in seen]
-        features[GLOBAL] = _joined(RaggedBufferF32, rows, len(obs_space.global_features))
-    visible = {
-        name: _joined(
-            RaggedBufferBool,
-            [one.visible.get(name, np.ones(len(one.features[name]), bool))[:, None] for one in seen],
-            1,
-        )
-        for name in obs_space.entities
-        if any(name in one.visible for one in seen)
-    }
+        features[GLOBAL] = RaggedBufferF32.from_array(frames.global_features[:, None])
     metrics: dict[str, Metric] = {}
-    for one in seen:
+    for one in frames.observations:
         for name, value in numbers_to_log(one.metrics).items():
             metrics.setdefault(name, Metric()).push(value)
     return VecObs(
         features=features,
-        visible=visible,
-        action_masks={name: _mask(name, space, seen) for name, space in action_space.items()},
-        reward=np.array([one.reward for one in seen], np.float32),
-        done=np.array([one.done or one.truncated for one in seen], bool),
+        visible={
+            name: RaggedBufferBool.from_flattened(flags[:, None], counts[name])
+            for name, flags in frames.visible.items()
+        },
+        action_masks={name: _mask(offers) for name, offers in frames.offers.items()},
+        reward=np.array([one.reward for one in frames.observations], np.float32),
+        done=np.array([one.done or one.truncated for one in frames.observations], bool),
         metrics=metrics,
     )
 
 
 def empty_ragged_f32(feats: int, sequences: int) -> RaggedBufferF32:
     """So many sequences without items."""
-    return _joined(RaggedBufferF32, [np.zeros((0, feats))] * sequences, feats)
+    return RaggedBufferF32.from_flattened(np.zeros((0, feats), np.float32), np.zeros(sequences, np.int64))
 
 
 def empty_ragged_i64(feats: int, sequences: int) -> RaggedBufferI64:
     """So many sequences without items."""
-    return _joined(RaggedBufferI64, [np.zeros((0, feats))] * sequences, feats)
+    return RaggedBufferI64.from_flattened(np.zeros((0, feats), np.int64), np.zeros(sequences, np.int64))
 
 
-def _mask(name: ActionName, space: ActionSpace, seen: Sequence[Seen]) -> VecActionMask:
-    offers = [one.offers[name] for one in seen]
-    actors = _joined(RaggedBufferI64, [offer.actors[:, None] for offer in offers], 1)
-    masked = any(offer.mask is not None for offer in offers)
-    if hasattr(space, "index_to_label"):
-        rows = [_or_all(offer.mask, (len(offer.actors), len(space))) for offer in offers]
-        return VecCategoricalActionMask(actors, _joined(RaggedBufferBool, rows, len(space)) if masked else None)
-    actees = _joined(RaggedBufferI64, [offer.actees[:, None] for offer in offers], 1)
-    pairs = [_or_all(offer.mask, (len(offer.actors), len(offer.actees))).reshape(-1, 1) for offer in offers]
-    return VecSelectEntityActionMask(actors, actees, _joined(RaggedBufferBool, pairs, 1) if masked else None)
-
-
-def _or_all(mask: np.ndarray | None, shape: tuple[int, int]) -> np.ndarray:
-    return np.ones(shape, bool) if mask is None else mask
-
-
-def _joined(cls: Any, rows: Sequence[np.ndarray], width: int) -> Any:
-    values = np.concatenate(rows) if rows else np.zeros((0, width))
-    return cls.from_flattened(values.astype(cls._dtype), np.array([len(one) for one in rows], np.int64))
+def _mask(offers: Offers) -> VecActionMask:
+    actors = RaggedBufferI64.from_flattened(offers.actors[:, None], offers.n_actors)
+    if offers.actees is None:
+        legal = RaggedBufferBool.from_flattened(offers.legal, offers.n_actors) if offers.masked else None
+        return VecCategoricalActionMask(actors, legal)
+    actees = RaggedBufferI64.from_flattened(offers.actees[:, None], offers.n_actees)
+    if not offers.masked:
+        return VecSelectEntityActionMask(actors, actees)
+    there = np.arange(offers.legal.shape[1]) < np.repeat(offers.n_actees, offers.n_actors)[:, None]
+    pairs = offers.legal[there][:, None]
+    return VecSelectEntityActionMask(
+        actors, actees, RaggedBufferBool.from_flattened(pairs, offers.n_actors * offers.n_actees)
+    )
 
 
 def _extended(
