@@ -37,7 +37,7 @@ def play(battles: BatchedSkirmish) -> tuple[float, float, float]:
     """Share of battles won, mean return and mean length of one episode of every battle."""
     returns, lengths = np.zeros(battles.batch_size), np.zeros(battles.batch_size)
     out = battles.reset()
-    while (running := battles.battles.battle["ended"] == 0).any():
+    while (running := battles.state.battle["ended"] == 0).any():
         # any legal action will do: the script's orders take its place
         battles.step(out.avail_actions.argmax(-1))
         returns += out.reward

@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 from envs.racing.batch import BatchedRaces
-from envs.racing.driver import KNOT, Driver, Plans, Style, least_bent, middle_of, plans_of
 from envs.racing.map_cycle import races_of
+from scripted_driver import KNOT, Driver, Plans, Style, least_bent, middle_of, plans_of
 
 LONGEST = 2400  # steps of a race
 
@@ -26,10 +27,10 @@ LONGEST = 2400  # steps of a race
 def driven(races: BatchedRaces, driver: Driver) -> tuple[np.ndarray, np.ndarray]:
     """Milliseconds of each race, infinite for those that do not finish; and all actions `[T, B]`."""
     actions = []
-    while not races.races.race["ended"].all() and len(actions) < LONGEST:
+    while not races.state.race["ended"].all() and len(actions) < LONGEST:
         actions.append(driver.actions()[:, 0])
         races.step(actions[-1][:, None])
-    car = races.races.cars[:, 0]
+    car = races.state.cars[:, 0]
     return np.where(car["finished"] == 1, car["race_ms"], np.inf), np.array(actions)
 
 

@@ -122,7 +122,7 @@ def play(name: str, policy: str, episodes: int, rules: str) -> tuple[float, floa
     out, contract, rng = battles.reset(), Contract(battles), np.random.default_rng(1)
     returns, lengths = np.zeros(episodes), np.zeros(episodes)
     actions = np.zeros((episodes, battles.n_agents), dtype=np.int64)
-    while (running := battles.battles.battle["ended"] == 0).any():
+    while (running := battles.state.battle["ended"] == 0).any():
         if policy == "random":
             actions = (rng.random(out.avail_actions.shape) * out.avail_actions).argmax(-1)
         else:

@@ -61,7 +61,7 @@ REGISTRY.declare(
     "skirmish",
     "envs.skirmish.environment:SkirmishEnv",
     "battles with SMAC's contract, simulated: no StarCraft needed",
-    batched="envs.skirmish.vectorised:SkirmishBatch",
+    batched="envs.skirmish.environment:SkirmishBatch",
     counts_copies=True,
     reaches="envs.skirmish.options:REACHES",
 )

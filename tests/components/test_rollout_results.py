@@ -105,7 +105,7 @@ def test_rollouts_of_a_run_give_what_the_simulator_did(view, tmp_path, monkeypat
         return outputs
 
     def stepping(self, actions):
-        playing = self.races.race["ended"] == 0
+        playing = self.state.race["ended"] == 0
         outputs = step(self, actions)
         for b in np.flatnonzero(playing).tolist() if self.batch_size == 3 and not self.options.test_mode else ():
             race = driving[b]
@@ -113,9 +113,9 @@ def test_rollouts_of_a_run_give_what_the_simulator_did(view, tmp_path, monkeypat
             race["zones"].append(int(outputs.zone[b, 0]))
             race["metres"].append(outputs.metres[b, 0])
             race["seen"].append((outputs.floats if view == "float" else outputs.frames)[b, 0].copy())
-            race["furthest"] = int(self.races.cars["furthest"][b, 0])
-            if self.races.race["ended"][b]:
-                race["time"] = int(self.races.cars["race_ms"][b, 0]) if outputs.terminated[b] else None
+            race["furthest"] = int(self.state.cars["furthest"][b, 0])
+            if self.state.race["ended"][b]:
+                race["time"] = int(self.state.cars["race_ms"][b, 0]) if outputs.terminated[b] else None
                 done.append((b, race))
         return outputs
 

@@ -13,8 +13,8 @@ from terminals import ROOT, Typed
 
 numba = pytest.importorskip("numba")
 
-from envs.compiled import compiling  # noqa: E402
-from envs.compiled.compiling import Kernel  # noqa: E402
+from envs.compiled import kernel as compiled_kernel  # noqa: E402
+from envs.compiled.kernel import Kernel  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -44,8 +44,8 @@ def test_it_is_said_once_for_the_same_files(kernel, capsys):
 @pytest.mark.parametrize("terminal", [False, True])
 def test_progress_is_shown_while_it_compiles_and_while_another_process_does(kernel, capsys, monkeypatch, terminal):
     """On a busy machine compiling takes minutes, and nothing was said."""
-    monkeypatch.setattr(compiling, "SHOWN_EVERY", 0.5)
-    monkeypatch.setattr(compiling, "SAID_EVERY", 0.5)
+    monkeypatch.setattr(compiled_kernel, "SHOWN_EVERY", 0.5)
+    monkeypatch.setattr(compiled_kernel, "SAID_EVERY", 0.5)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     waiting = threading.Thread(target=kernel.ensure_compiled, args=[_takes_a_while])
     waiting.start()

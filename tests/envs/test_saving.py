@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from envs import REGISTRY
-from envs.skirmish.vectorised import SkirmishBatch
+from envs.skirmish.environment import SkirmishBatch
 
 MPE = """simple simple_adversary simple_crypto simple_formation simple_line simple_push simple_reference
 simple_speaker_listener simple_spread simple_tag simple_world_comm""".split()

@@ -130,7 +130,7 @@ def test_processes_that_do_not_fit_are_not_started(monkeypatch):
 
 @pytest.mark.slow
 def test_battles_that_do_not_fit_are_not_allocated(monkeypatch):
-    monkeypatch.setattr("envs.skirmish.batch.available_memory", lambda: 2**20)
+    monkeypatch.setattr("envs.compiled.simulator.available_memory", lambda: 2**20)
     args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, runner="batched", batch_size_run=2**16)
     with pytest.raises(MusterError, match="A batch of 65536 battles on 3m does not fit"):
         assemble(args, RecordingLogger())

@@ -61,10 +61,10 @@ def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path
         return begin(self, which)
 
     def stepping(self, actions):
-        playing = self.races.race["ended"] == 0
+        playing = self.state.race["ended"] == 0
         outputs = step(self, actions)
         for b in np.flatnonzero(playing).tolist():
-            races_of[id(self), b].append(self.races.cars[b].copy())
+            races_of[id(self), b].append(self.state.cars[b].copy())
             if outputs.terminated[b]:
                 driven.setdefault(self.map_of(b), []).append(races_of[id(self), b])
         return outputs
@@ -85,13 +85,13 @@ def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path
         assert record["name"] == name and record["restart"]["track"] == name
         assert (folder / "agent.th").is_file() and (array_of(folder, "q_values") is not None) == (algorithm == "iqn")
         again = driven_best(folder)
-        assert again.races.race["ended"][0] == 1 and again.races.cars["race_ms"][0, 0] == record["least"]
+        assert again.state.race["ended"][0] == 1 and again.state.cars["race_ms"][0, 0] == record["least"]
         times = [race[-1]["race_ms"][0] for race in driven[name]]
         assert record["least"] == min(times) and len(times) > 1
         fastest = next(race for race in driven[name] if race[-1]["race_ms"][0] == record["least"])
         assert len(actions) == len(fastest)
         for t in (1, len(fastest) // 2, len(fastest)):
-            assert driven_best(folder, t).races.cars[0].tobytes() == fastest[t - 1].tobytes()
+            assert driven_best(folder, t).state.cars[0].tobytes() == fastest[t - 1].tobytes()
         replay = read_replay(replay_best(folder, tmp_path / "replays"))
         assert replay.header["algorithm"]["name"] == algorithm
         assert replay.header["scene"]["road"] and replay.header["scene"]["title"] == name
@@ -101,7 +101,7 @@ def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path
         for unit, t in ((step["snapshot"]["units"][0], step["t"]) for step in replay.steps[1:]):
             assert unit["metres"] == pytest.approx(fastest[t - 1]["metres"][0], rel=1e-6)
             assert unit["x"] == pytest.approx(fastest[t - 1]["x"][0], rel=1e-6)
-        assert driven_from(replay).races.cars[0].tobytes() == fastest[-1].tobytes()
+        assert driven_from(replay).state.cars[0].tobytes() == fastest[-1].tobytes()
     _record_as(folder, least=record["least"] + 10)
     with pytest.raises(ConfigError, match=rf"driven again, the race takes {record['least']} ms; it took"):
         replay_best(folder, tmp_path / "changed")
@@ -128,7 +128,7 @@ def test_collectors_bring_the_fastest_races(tmp_path):
     record = record_of(folder)
     assert record["test"] is False and 0 < record["t_env"] <= 1600
     again = driven_best(folder)
-    assert again.races.race["ended"][0] == 1 and again.races.cars["race_ms"][0, 0] == record["least"]
+    assert again.state.race["ended"][0] == 1 and again.state.cars["race_ms"][0, 0] == record["least"]
     assert len(array_of(folder, "q_values")) == len(array_of(folder, "actions"))
 
 

@@ -16,11 +16,11 @@ def best_race(results, token, actions, track="seed:1"):
     env_args = {"map_cycle": [track], "metres": 60.0, "zones_ahead": 1}
     races = BatchedRaces(1, seed=0, **env_args)
     races.reset()
-    race, places = races.races.race[0], [float(races.races.cars["x"][0, 0])]
+    race, places = races.state.race[0], [float(races.state.cars["x"][0, 0])]
     restart = {"track": races.map_of(0), "begin": int(race["begin"]), "first": int(race["first"])}
     for action in actions:
         races.step(np.array([[action]]))
-        places.append(float(races.races.cars["x"][0, 0]))
+        places.append(float(races.state.cars["x"][0, 0]))
     folder = results / "runs" / token / "best_episodes" / restart["track"]
     folder.mkdir(parents=True)
     record = {"name": restart["track"], "least": 1, "restart": restart, "env": "racing", "env_args": env_args}

@@ -11,12 +11,12 @@ import pytest
 import replay as command
 from envs.racing.again import driven_again
 from envs.racing.batch import BatchedRaces
-from envs.racing.driver import Driver
 from envs.racing.line import distances
 from envs.racing.resampling import line_of_race
 from envs.racing.results import info_of
 from envs.racing.track_files import read_centres
 from envs.trackmania.line import read_line
+from scripted_driver import Driver
 from trackmania_game.examples import straight_line
 from trackmania_game.server import StandIn
 
@@ -36,9 +36,9 @@ def best_race(tmp_path):
     """The folder of a best race, as a run keeps it, and its actions."""
     races = BatchedRaces(1, seed=0, **TRACK)
     races.reset()
-    restart = {"track": races.map_of(0), "begin": int(races.races.race["begin"][0]), "first": 0}
+    restart = {"track": races.map_of(0), "begin": int(races.state.race["begin"][0]), "first": 0}
     driver, actions = Driver(races), []
-    while not races.races.race["ended"][0]:
+    while not races.state.race["ended"][0]:
         actions.append(driver.actions())
         races.step(actions[-1])
     folder = tmp_path / "results" / "runs" / "token" / "best_episodes" / "track_3"
@@ -62,14 +62,14 @@ def test_the_way_of_a_race_becomes_a_track(best_race, tmp_path, capsys, form):
     assert f"{len(centres)} points" in text and f"map_cycle=\"['{out}']\"" in text
     record = json.loads((best_race / "best_episode.json").read_text())
     actions = np.load(best_race / "actions.npy")[..., 0]
-    car = driven_again(actions, record["restart"], TRACK).races.cars[0, 0]
+    car = driven_again(actions, record["restart"], TRACK).state.cars[0, 0]
     assert centres[-2:].mean(axis=0) == pytest.approx([car["x"], car["y"]], abs=1e-3)
     races = BatchedRaces(1, seed=0, map_cycle=[str(out)])
     races.reset()
     driver = Driver(races)
-    while not races.races.race["ended"][0]:
+    while not races.state.race["ended"][0]:
         races.step(driver.actions())
-    assert races.races.cars[0, 0]["finished"] == 1
+    assert races.state.cars[0, 0]["finished"] == 1
 
 
 def best_of_the_game(folder, **arrays):

@@ -1,7 +1,7 @@
 """A program that compiles the simulators, once for all processes of tests."""
 
-import envs.racing.batch
-import envs.skirmish.batch
+from envs.racing.batch import BatchedRaces
+from envs.skirmish.batch import BatchedSkirmish
 
-envs.racing.batch.prepare()
-envs.skirmish.batch.prepare()
+BatchedRaces.prepare()
+BatchedSkirmish.prepare()

@@ -12,7 +12,7 @@ from checks.pairings import check_pairings
 from cli.compose import compose_config
 from envs import REGISTRY
 from envs.racing.environment import RacingBatch
-from envs.skirmish.vectorised import SkirmishBatch
+from envs.skirmish.environment import SkirmishBatch
 from helpers import make_args
 from utils.errors import ConfigError
 from utils.processes import thread_shares
@@ -53,8 +53,8 @@ def played(env, steps=25):
 def test_a_batch_is_the_same_in_any_number_of_threads(name, monkeypatch):
     """First views are shared, too, as in large batches."""
     monkeypatch.setattr("envs.skirmish.batch.SHARED_VIEWS", 2)
-    monkeypatch.setattr("envs.racing.batch.CARS_PER_THREAD", 1)
-    monkeypatch.setattr("envs.racing.batch.PICTURES_PER_THREAD", 1)
+    monkeypatch.setattr("envs.racing.options.CARS_PER_THREAD", 1)
+    monkeypatch.setattr("envs.racing.options.PICTURES_PER_THREAD", 1)
     alone = played(NativeEnv(BATCHES[name](7, seed=[*range(7)]), 7))
     used = []
     do = thread_shares.ThreadShares.do
@@ -130,11 +130,11 @@ def test_a_run_gives_its_batch_threads_if_it_takes_them(monkeypatch):
     args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, batch_size_run=4, vector_env="native")
     args.env_threads = 3
     env = SOURCES["native"](args)
-    assert len(env.play(False).env.battles._shares) == 3
+    assert len(env.play(False).env.simulator.shares) == 3
     env.close()
     monkeypatch.setitem(REGISTRY.entry("skirmish").traits, "batched", Plain)
     env = SOURCES["native"](args)
-    assert len(env.play(False).env.battles._shares) == 1
+    assert len(env.play(False).env.simulator.shares) == 1
     env.close()
 
 

@@ -113,7 +113,7 @@ def test_battles_of_different_runs_differ():
         battles = batched_environment_factory(args, False)()
         battles.reset()
         openings |= {observed.tobytes() for observed in battles.observed()["state"]}
-        assert battles.battles.battles.battle["seed"].tolist() == [environment_seed(seed, b) for b in range(8)]
+        assert battles.simulator.state.battle["seed"].tolist() == [environment_seed(seed, b) for b in range(8)]
     assert len(openings) == 24
 
 

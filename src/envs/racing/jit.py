@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from envs.compiled.compiling import Kernel
+from envs.compiled.kernel import Kernel
 
 HERE = Path(__file__).parent
 FILES = [*sorted(HERE.glob("kernel/*.py")), HERE / "state.py"]

@@ -15,6 +15,7 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
 
+PICTURES_PER_THREAD, CARS_PER_THREAD = 16, 512
 VIEWS = ("float", "picture", "both")
 REWARDS = ("sum", "mean", "each")
 ORDERS = ("cycle", "random")
@@ -117,6 +118,11 @@ class Options(Rules):
             if grid_metres(self.n_cars) > race.length / 2:
                 raise ConfigError(f"env_args.n_cars: the grid of {self.n_cars} cars is too long for {race.name}.")
         return tests if self.test_mode and tests else training
+
+    @property
+    def races_per_thread(self) -> int:
+        """For how many races a thread pays: those whose cars take longer than a thread takes to wake up."""
+        return -(-(PICTURES_PER_THREAD if self.pictures else CARS_PER_THREAD) // self.n_cars)
 
     @property
     def pictures(self) -> bool:

@@ -25,7 +25,7 @@ def info_of(races: "BatchedRaces", b: int) -> dict[str, Any]:
 
     With several cars also `race_times`, milliseconds or None for each.
     """
-    race, cars, name = races.races.race[b], races.races.cars[b], races.map_of(b)
+    race, cars, name = races.state.race[b], races.state.cars[b], races.map_of(b)
     if not race["ended"]:
         return {"map": name}
     finished = cars["finished"] == 1

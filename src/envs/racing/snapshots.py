@@ -21,7 +21,7 @@ MARGIN = 5.0  # metres
 
 def scene(races: "BatchedRaces", b: int = 0) -> dict[str, Any]:
     """The track, and what the time line shows of it."""
-    race = races.races.race[b]
+    race = races.state.race[b]
     track = races.tracks.tracks[race["track"]]
     points = races.tracks.points[track["offset"] :][: track["finish"] + 1]
     left, right = (edge(points, side * track["half_width"]) for side in (1, -1))
@@ -59,7 +59,7 @@ def _thinned(line: np.ndarray) -> list[list[float]]:
 
 def snapshot(races: "BatchedRaces", b: int = 0) -> dict[str, Any]:
     """The cars: where they are and head to, their speed in km/h, gear, zone, metres and time."""
-    return {"units": [_drawn(i, car) for i, car in enumerate(races.races.cars[b])]}
+    return {"units": [_drawn(i, car) for i, car in enumerate(races.state.cars[b])]}
 
 
 def _drawn(i: int, car: np.void) -> dict[str, Any]:

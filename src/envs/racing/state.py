@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from envs.compiled.records import record
+
 TICK_MS = 10  # milliseconds of a tick of the physics
 # the line of a track continues beyond start and finish by so many points of SPACING metres
 SPACING = 0.5
@@ -26,12 +28,6 @@ CAR_RADIUS = 1.0  # metres
 WHEELS = 4  # front left, front right, rear left, rear right
 GEAR_AND_WHEELS = 32
 OTHERS = 4  # numbers of another car in the float view
-
-
-def record(fields: list[tuple]) -> np.dtype:
-    """A record type whose fields can be read as attributes, compiled or not."""
-    return np.dtype((np.record, np.dtype(fields, align=True)))
-
 
 POINT = record(
     [

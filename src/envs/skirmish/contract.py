@@ -1,12 +1,16 @@
 """Sizes, names and numbers of the contract, worked out from the options and the map."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from envs.skirmish.maps import Map
 from envs.skirmish.options import Options
 from envs.skirmish.state import ATTACK_NEAREST, ATTACK_POINT, HOLD, SCENARIO
-from envs.skirmish.terrain import Terrain
 from envs.skirmish.unit_types import TYPE_INDEX, UNIT_TYPES
+
+if TYPE_CHECKING:
+    from envs.skirmish.terrain import Terrain
 
 ENEMY_ORDERS = {"hold": HOLD, "attack_point": ATTACK_POINT, "attack_between": ATTACK_POINT}
 ENEMY_ORDERS["attack_nearest"] = ATTACK_NEAREST
@@ -20,7 +24,7 @@ def team_sizes(options: Options, battle_map: Map) -> tuple[int, int]:
     return options.capability_config["n_units"], options.capability_config["n_enemies"]
 
 
-def make_scenario(options: Options, battle_map: Map, terrain: Terrain, jitter: bool = True) -> np.ndarray:
+def make_scenario(options: Options, battle_map: Map, terrain: "Terrain", jitter: bool = True) -> np.ndarray:
     """One SCENARIO, `[1]`: everything that stays as it is during a run."""
     n_agents, n_enemies = team_sizes(options, battle_map)
     config = options.capability_config if options.smacv2 else {}
@@ -175,7 +179,7 @@ def capability_size(s: np.record) -> int:
 
 def capabilities(battles) -> np.ndarray:
     """SMACv2: attack probability, health level and type of every agent of the first battle, float32."""
-    s, units = battles.scenario, battles.battles.units[0, : battles.n_agents]
+    s, units = battles.scenario, battles.state.units[0, : battles.n_agents]
     rows = np.zeros((battles.n_agents, capability_size(s)), dtype=np.float32)
     columns = ["attack_probability"] if s.random_attack else []
     columns += ["health_level"] if s.random_health else []

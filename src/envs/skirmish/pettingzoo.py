@@ -63,7 +63,7 @@ class SkirmishParallelEnv(pettingzoo.ParallelEnv):
             return [f"agent_{i}" for i in range(battles.n_agents)]
         battles.reset()
         battles.seed(self._first_seeds)
-        kinds = battles.battles.units["kind"][0, : battles.n_agents]
+        kinds = battles.state.units["kind"][0, : battles.n_agents]
         return [f"{UNIT_TYPES[kind].name}_{(kinds[:i] == kind).sum()}" for i, kind in enumerate(kinds)]
 
     @functools.cache  # noqa: B019 - PettingZoo wants the same object at every call
@@ -97,7 +97,7 @@ class SkirmishParallelEnv(pettingzoo.ParallelEnv):
             row = [a if 0 <= a < len(legal[i]) and legal[i, a] else STOP for i, a in enumerate(row)]
         out = self._battles.step(np.array([row]))
         acted = self.agents
-        alive = self._battles.battles.units["health"][0] > 0
+        alive = self._battles.state.units["health"][0] > 0
         ended, time_up = bool(out.terminated[0]), bool(out.truncated[0])
         terminations, truncations = {}, {}
         for i, agent in enumerate(self.possible_agents):
@@ -127,7 +127,7 @@ class SkirmishParallelEnv(pettingzoo.ParallelEnv):
         """A picture, uint8 `[height, width, 3]`, if `render_mode` asks for it."""
         if self.render_mode != "rgb_array":
             return None
-        return draw(scene(self._battles), snapshot(self._battles, self._battles.battles.units[0]), RENDER_SCALE)
+        return draw(scene(self._battles), snapshot(self._battles, self._battles.state.units[0]), RENDER_SCALE)
 
     def close(self) -> None:
         """There is nothing to free."""

@@ -35,7 +35,7 @@ def action_names(battles: "BatchedSkirmish", b: int = 0) -> list[list[str]]:
     looks = [f"look {360 * k / scenario.fov_actions:.0f}°" for k in range(scenario.fov_actions)]
     targets = range(battles.n_actions - scenario.first_target)
     names = []
-    for unit in battles.battles.units[b, :n]:
+    for unit in battles.state.units[b, :n]:
         heals = battles.game.types[unit.kind].healer
         names.append([*FIRST_ACTIONS, *looks, *(f"heal {k}" if heals else f"attack e{k}" for k in targets)])
     return names
@@ -81,25 +81,29 @@ def _acted(unit: np.record, target: np.record, kind: np.record, battles: "Batche
 
 
 class Recorder:
-    """Keeps the running episode of a single battle, as bytes, and writes it when asked."""
+    """Keeps the running episode of the first of many battles, as bytes, and writes it when asked."""
 
-    def __init__(self, battles: "BatchedSkirmish"):
-        self._battles = battles
+    playing = False  # whether the episode has begun and not ended
+
+    def __init__(self) -> None:
         self._moments: list[tuple[np.ndarray, np.ndarray]] = []
-        self._outcomes: list[tuple[float, dict]] = []
+        self._rewards: list[float] = []
 
-    def begin(self) -> None:
-        self._moments, self._outcomes = [self._moment()], []
+    def begin(self, battles: "BatchedSkirmish") -> None:
+        self._battles = battles
+        self._moments, self._rewards = [self._moment()], []
+        self.playing = not battles.state.battle["ended"][0]
 
-    def add(self, reward: float, info: dict) -> None:
+    def add(self, reward: float) -> None:
         """Keep what a step has led to."""
         self._moments.append(self._moment())
-        self._outcomes.append((float(reward), info))
+        self._rewards.append(float(reward))
+        self.playing = not self._battles.outputs.terminated[0]
 
     def _moment(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._battles.battles.units[0].copy(), self._battles.outputs.avail_actions[0].copy()
+        return self._battles.state.units[0].copy(), self._battles.outputs.avail_actions[0].copy()
 
-    def save(self, folder: str, prefix: str) -> Path:
+    def save(self, folder: str, prefix: str, last_info: dict[str, Any]) -> Path:
         """Write `<prefix or map>_<time>.jsonl`, never over another one.
 
         Raises:
@@ -108,7 +112,7 @@ class Recorder:
         if not self._moments:
             raise NotImplementedError("no episode has started, so there is nothing to save")
         battles = self._battles
-        record, n = battles.battles.battle[0], battles.n_agents
+        record, n = battles.state.battle[0], battles.n_agents
         header = {
             "env": "skirmish",
             "map": battles.map.name,
@@ -122,15 +126,17 @@ class Recorder:
         }
         stem = f"{prefix or battles.map.name}_{time.strftime('%Y%m%d_%H%M%S')}"
         writer = ReplayWriter(Path(folder or "."), stem, header)
-        ended, truncated = (bool(getattr(battles.outputs, name)[0]) for name in ("terminated", "truncated"))
-        end = {"terminated": False, "truncated": False}
-        for t, (reward, info) in enumerate(self._outcomes):
+        end: dict[str, Any] = {"terminated": False, "truncated": False, "info": {}}
+        for t, reward in enumerate(self._rewards):
             (units, avail_actions), (after, _) = self._moments[t : t + 2]
-            if t == len(self._outcomes) - 1:
-                truncated = truncated and info.get("episode_limit", False)
-                end = {"terminated": ended and not truncated, "truncated": truncated}
+            fallen = after["health"] <= 0
+            dead = {"dead_allies": int(fallen[:n].sum()), "dead_enemies": int(fallen[n:].sum())}
+            end["info"] = {"battle_won": False, **dead}
+            if t == len(self._rewards) - 1:
+                truncated = last_info.get("episode_limit", False)
+                ended = bool(battles.outputs.terminated[0]) and not truncated
+                end = {"terminated": ended, "truncated": truncated, "info": last_info}
             decision = {"actions": after["last_action"][:n], "avail_actions": avail_actions}
-            writer.step(snapshot(battles, units), **decision, reward=reward, **end, info=info)
-        last_info = self._outcomes[-1][1] if self._outcomes else {}
-        writer.end(snapshot(battles, self._moments[-1][0]), **end, info=last_info)
+            writer.step(snapshot(battles, units), **decision, reward=reward, **end)
+        writer.end(snapshot(battles, self._moments[-1][0]), **end)
         return writer.path

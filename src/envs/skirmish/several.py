@@ -2,11 +2,11 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from envs.contract.fields import AGENTS, FieldSpec
+from envs.contract.fields import FieldSpec
 from envs.contract.seeds import SEED_LIMIT, copies_seeds
 from envs.skirmish.batch import BatchedSkirmish
 from envs.skirmish.entities import ENEMY as SEEN
@@ -15,7 +15,13 @@ from envs.skirmish.map_list import args_by_map
 from envs.skirmish.state import Outputs
 from envs.skirmish.unit_state import ALLY, ENEMY, UnitState
 
-ENDED = ("terminated", "truncated")
+
+class Ends(NamedTuple):
+    """The rewards of a step, float64 `[B]`, and bool `[B]`: ended for any reason; because time was up."""
+
+    reward: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
 
 
 class BattlesOnMaps:
@@ -31,7 +37,7 @@ class BattlesOnMaps:
         batch_size: B.
         seed: as of `BatchedSkirmish`.
         threads: how many share the battles; 1: the calling one alone.
-        places: for each battle its number among those that share the list, and how many these are.
+        place: for each battle its number among those that share the list, and how many these are.
         env_args: see `map_list.args_by_map`.
     """
 
@@ -40,11 +46,11 @@ class BattlesOnMaps:
         batch_size: int,
         seed: int | Sequence[int] | None = None,
         threads: int = 1,
-        places: Sequence[Sequence[int]] | None = None,
+        place: Sequence[Sequence[int]] | None = None,
         **env_args: Any,
     ):
         self.batch_size = batch_size
-        self._places = [(b, batch_size, b) for b in range(batch_size)] if places is None else list(places)
+        self._places = [(b, batch_size, b) for b in range(batch_size)] if place is None else list(place)
         args = args_by_map(env_args)
         self.maps = list(args)
         self._order = [self.maps.index(name) for name in env_args["map_name"]]
@@ -102,44 +108,33 @@ class BattlesOnMaps:
         """Begin the next episode of the battles `which` (bool `[B]`; None: all)."""
         which = np.ones(self.batch_size, dtype=bool) if which is None else np.asarray(which, dtype=bool)
         for b in np.flatnonzero(which).tolist():
-            self.battles_of(b).battles.battle["ended"][b] = 1  # it may have been in the middle
+            self.battles_of(b).state.battle["ended"][b] = 1  # it may have been in the middle
             self._episode[b] += 1
             number, copies, _ = self._places[b]
             self._playing[b] = self._order[(number + int(self._episode[b]) * copies) % len(self._order)]
         for m, battles in enumerate(self.battles):
             here = which & (self._playing == m)
             if here.any():
-                battles.battles.battle["episode"][here] = self._episode[here] - 1
+                battles.state.battle["episode"][here] = self._episode[here] - 1
                 battles.reset(here)
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """One step of all battles; one that has ended stays as it is until it is reset.
-
-        Args:
-            actions: whole numbers `[B, N]`.
-
-        Returns:
-            rewards float64 `[B]`; bool `[B]`, ended for any reason; bool `[B]`, because time was up.
-
-        Raises:
-            ValueError: an illegal action.
-        """
-        reward, ended, truncated = np.zeros(self.batch_size), *(np.zeros(self.batch_size, bool) for _ in ENDED)
+    def step(self, actions: np.ndarray) -> Ends:
+        """One step of all battles, as `Simulator.step`, with actions `[B, N]`."""
+        ends = Ends(np.zeros(self.batch_size), *np.zeros((2, self.batch_size), dtype=bool))
         for m, battles in enumerate(self.battles):
             here = self._playing == m
-            if not here.any():
-                continue
-            outputs = battles.step(self._orders(m, actions[:, : battles.n_agents]))
-            reward[here], ended[here] = outputs.reward[here], outputs.terminated[here]
-            truncated[here] = outputs.truncated[here]
-        return reward, ended, truncated
+            if here.any():
+                outputs = battles.step(self._orders(m, actions[:, : battles.n_agents]))
+                for all_maps, own in zip(ends, (outputs.reward, outputs.terminated, outputs.truncated), strict=True):
+                    all_maps[here] = own[here]
+        return ends
 
     def _orders(self, m: int, actions: np.ndarray) -> np.ndarray:
         view, own = self.views[m], self.battles[m]
         heal = actions - FIXED - self.n_enemies
         attacks_nobody = (actions >= FIXED + own.n_enemies) & (heal < 0)
         ours = np.where(heal >= 0, FIXED + own.n_enemies + heal, np.where(attacks_nobody, -1, actions))
-        return view.orders(np.ascontiguousarray(ours), own.battles.units)
+        return view.orders(np.ascontiguousarray(ours), own.state.units)
 
     def observed(self) -> dict[str, np.ndarray]:
         """The fields that are shown, `[B, ...]`; always the same arrays."""
@@ -151,7 +146,7 @@ class BattlesOnMaps:
             rows = np.flatnonzero((self._playing == m) & (self._episode >= 0))
             if not rows.size:
                 continue
-            n, units = battles.n_agents, battles.battles.units[rows]
+            n, units = battles.n_agents, battles.state.units[rows]
             one = view.observed(Outputs(*(array[rows] for array in battles.outputs)), units)
             shown["present"][rows, :n] = True
             shown["obs/own"][rows, :n] = one["obs/own"]
@@ -180,7 +175,7 @@ class BattlesOnMaps:
             row, agent = np.nonzero(last >= 0)
             into[rows[row], at + agent * self.n_actions + last[row, agent]] = 1
         if self.options.state_timestep_number:
-            into[rows, -1] = battles.battles.battle["step"][rows] / battles.episode_limit
+            into[rows, -1] = battles.state.battle["step"][rows] / battles.episode_limit
 
     def state_dict(self) -> dict[str, Any]:
         """Copies of everything that a step reads: all battles continue identically from them."""
@@ -208,7 +203,3 @@ class BattlesOnMaps:
         total = {key: sum(one[key] for one in each) for key in each[0]}
         games = total["battles_game"]
         return total | {"win_rate": total["battles_won"] / games if games else 0.0}
-
-    @property
-    def groups(self) -> dict[str, int]:
-        return {AGENTS: self.n_agents}

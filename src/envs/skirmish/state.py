@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from envs.compiled.records import record
+
 # orders
 IDLE, MOVE, TARGET, ATTACK_MOVE = 0, 1, 2, 3
 NOBODY = -1
@@ -19,12 +21,6 @@ GRANTED, MASKED = 1, 2
 KINDS = 12  # unit types
 BODIES = 16  # as many can be in the way of one unit
 SIZE = 32  # cells along each side of a map
-
-
-def record(fields: list[tuple]) -> np.dtype:
-    """A record type whose fields can be read as attributes, compiled or not."""
-    return np.dtype((np.record, np.dtype(fields, align=True)))
-
 
 UNIT = record(
     [

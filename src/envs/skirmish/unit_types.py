@@ -4,7 +4,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from envs.skirmish.state import KINDS, record
+from envs.compiled.records import record
+from envs.skirmish.state import KINDS
 
 # health, shield and energy come back at rates per second of the "normal" clock, 16 game loops
 NORMAL_LOOPS_PER_SECOND = 16

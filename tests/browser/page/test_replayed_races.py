@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 
 from envs.racing.batch import BatchedRaces
-from envs.racing.driver import Driver, Style
 from envs.racing.snapshots import ACTION_NAMES, scene, snapshot
 from replay_pages import as_new, page_over
 from replays.writer import ReplayWriter
+from scripted_driver import Driver, Style
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +29,8 @@ def record(results, token, seed, cornering):
     header = {"env": "racing", "n_agents": 1, "n_actions": 12, "scene": scene(races)}
     header |= {"action_names": [list(ACTION_NAMES)], "algorithm": {"name": token}, "t_env": 900, "episode": 0}
     writer = ReplayWriter(results / "replays" / token, NAME.removesuffix(".jsonl"), header)
-    while not races.races.race["ended"][0]:
-        before, action, t = snapshot(races), driver.actions(), int(races.races.race["step"][0])
+    while not races.state.race["ended"][0]:
+        before, action, t = snapshot(races), driver.actions(), int(races.state.race["step"][0])
         out = races.step(action)
         values = [[2.0 * t if k == action[0, 0] else 0.0 for k in range(12)]]
         ends = {"terminated": bool(out.terminated[0]), "truncated": bool(out.truncated[0]), "info": {}}

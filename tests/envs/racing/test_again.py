@@ -30,23 +30,23 @@ def test_a_recorded_race_is_driven_again_bit_for_bit(recorded):
     for replay in recorded:
         for t in (0, 1, len(replay.steps) // 2, len(replay.steps) - 1):
             races = driven_from(replay, t)
-            for unit, car in zip(replay.steps[t]["snapshot"]["units"], races.races.cars[0], strict=True):
+            for unit, car in zip(replay.steps[t]["snapshot"]["units"], races.state.cars[0], strict=True):
                 # replays have 7 digits
                 assert [unit[key] for key in ("x", "y", "metres")] == pytest.approx(
                     [car[key] for key in ("x", "y", "metres")], rel=1e-6
                 )
                 assert (unit["zone"], unit["time"] * 1000) == (car["zone"], pytest.approx(car["race_ms"]))
-        assert races.races.race["ended"][0] == 1
+        assert races.state.race["ended"][0] == 1
 
 
 def test_races_can_begin_where_it_is_asked():
     races = BatchedRaces(2, seed=1, metres=100.0, map_cycle=["seed:5", "seed:6"], n_cars=2)
     races.reset_to("track_6", 60, 1)
     assert [races.map_of(b) for b in range(2)] == ["track_6"] * 2
-    assert races.races.cars["zone"].tolist() == [[60, 60]] * 2
-    zones = races.races.cars[0].copy()
+    assert races.state.cars["zone"].tolist() == [[60, 60]] * 2
+    zones = races.state.cars[0].copy()
     races.reset_to("track_6", 60, 0)
-    assert np.allclose([zones["x"][0], zones["y"][0]], [races.races.cars["x"][0, 1], races.races.cars["y"][0, 1]])
+    assert np.allclose([zones["x"][0], zones["y"][0]], [races.state.cars["x"][0, 1], races.state.cars["y"][0, 1]])
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def races(**options):
 def drive(made, action, steps=1):
     for _ in range(steps):
         made.step(np.full((1, made.options.n_cars), action))
-    return made.races.cars[0]
+    return made.state.cars[0]
 
 
 def energy(cars):
@@ -54,10 +54,10 @@ def test_gears_change_with_the_speed_and_cost_time():
     made, plain = races(), races(gears=0)
     gears = [int(drive(made, FORWARD)[0]["gear"]) for _ in range(45)]
     assert sorted(gears) == gears and gears[0] == 1 and gears[-1] >= 2
-    assert made.races.cars["changes"][0, 0] == gears[-1] - 1
+    assert made.state.cars["changes"][0, 0] == gears[-1] - 1
     drive(plain, FORWARD, 45)
-    assert plain.races.cars["gear"][0, 0] == 1
-    assert plain.races.cars["metres"][0, 0] > made.races.cars["metres"][0, 0]
+    assert plain.state.cars["gear"][0, 0] == 1
+    assert plain.state.cars["metres"][0, 0] > made.state.cars["metres"][0, 0]
 
 
 @pytest.mark.parametrize("turn", [LEFT, RIGHT])
@@ -70,44 +70,44 @@ def test_a_wall_keeps_the_car_on_the_road_and_takes_speed(turn):
         assert abs(across(made, car)) <= 8.0 - CAR_RADIUS + 0.35
         hit |= car["hits"] > 0
         if car["hits"] and not before:
-            before = energy(made.races.cars)
+            before = energy(made.state.cars)
     assert hit
 
 
 def test_a_bounce_loses_energy_and_goes_back():
     made = races()
-    car = made.races.cars[0]
+    car = made.state.cars[0]
     point = made.tracks.points[20]
     car["x"] -= point["axis_y"] * 6.98  # 2 cm from the left wall
     car["y"] += point["axis_x"] * 6.98
     car["left"], car["forward"] = 10.0, 20.0
     outputs = [energy(car), energy(drive(made, ROLL))]
-    assert made.races.cars["hits"][0, 0] >= 1
+    assert made.state.cars["hits"][0, 0] >= 1
     assert outputs[1] < outputs[0] - 90
-    assert abs(across(made, made.races.cars[0, 0])) <= 7.0 + 1e-9
+    assert abs(across(made, made.state.cars[0, 0])) <= 7.0 + 1e-9
 
 
 def test_without_walls_grass_slows():
     made = races(walls=False)
-    car = made.races.cars[0]
+    car = made.state.cars[0]
     car["left"] = 0.0
     point = made.tracks.points[20]
     car["x"] -= point["axis_y"] * 20.0
     car["y"] += point["axis_x"] * 20.0
     car["forward"] = 20.0
     assert drive(made, ROLL, 20)[0]["off"].tolist() == [1, 1, 1, 1]
-    on_grass = made.races.cars["forward"][0, 0]
+    on_grass = made.state.cars["forward"][0, 0]
     road = races(walls=False)
-    road.races.cars["forward"] = 20.0
+    road.state.cars["forward"] = 20.0
     assert drive(road, ROLL, 20)[0]["off"].tolist() == [0, 0, 0, 0]
-    assert on_grass < road.races.cars["forward"][0, 0] - 3
+    assert on_grass < road.state.cars["forward"][0, 0] - 3
 
 
 def test_grass_holds_less_than_half():
     turned = []
     for aside in (0.0, 20.0):
         made = races(walls=False)
-        car, point = made.races.cars[0], made.tracks.points[20]
+        car, point = made.state.cars[0], made.tracks.points[20]
         car["x"] -= point["axis_y"] * aside
         car["y"] += point["axis_x"] * aside
         car["forward"] = 20.0
@@ -117,7 +117,7 @@ def test_grass_holds_less_than_half():
 
 def side_by_side(**options):
     made = races(n_cars=2, **options)
-    cars = made.races.cars[0]
+    cars = made.state.cars[0]
     for key in ("x", "y", "near", "zone", "furthest", "metres"):
         cars[key][1] = cars[key][0]
     cars["x"][1] += 2.5 * CAR_RADIUS * cars["cos"][0]
@@ -128,7 +128,7 @@ def side_by_side(**options):
 
 def test_cars_bounce_off_each_other_and_keep_their_momentum():
     made = side_by_side()
-    before = made.races.cars[0]["forward"].sum()
+    before = made.state.cars[0]["forward"].sum()
     cars = drive(made, ROLL, 2)
     assert cars["forward"][1] > 8 > cars["forward"][0]
     assert cars["forward"].sum() == pytest.approx(before, abs=0.4)  # rolling loses a little
@@ -145,7 +145,7 @@ def test_the_grid_has_a_place_for_each_car_and_its_order_changes():
     made, firsts = races(n_cars=5), set()
     for _ in range(10):
         made.reset()
-        cars = made.races.cars[0]
+        cars = made.state.cars[0]
         places = np.stack([cars["x"], cars["y"]], axis=1)
         distances = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1)) + 10 * np.eye(5)
         assert distances.min() > 2 * CAR_RADIUS

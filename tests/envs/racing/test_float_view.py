@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from envs.racing.batch import BatchedRaces
-from envs.racing.driver import Driver
 from envs.racing.float_view import scaling_of
 from envs.racing.state import INPUTS
+from scripted_driver import Driver
 
 OPTIONS = {"map_cycle": ["seed:3"], "metres": 300.0, "normalise": False}
 
@@ -30,7 +30,7 @@ def in_the_frame_of(car, x, y):
 
 def test_every_number_of_the_layout():
     made, actions = driven()
-    view, car = made.outputs.floats[0, 0], made.races.cars[0, 0]
+    view, car = made.outputs.floats[0, 0], made.state.cars[0, 0]
     assert view.shape == (184,)
     assert view[0] == 0
     expected = [INPUTS[action] for action in actions[-5:, 0]]
@@ -49,13 +49,13 @@ def test_every_number_of_the_layout():
 
 def test_wheels_and_gears():
     made, _ = driven()
-    car, wheels = made.races.cars[0, 0], made.outputs.wheels[0, 0]
+    car, wheels = made.state.cars[0, 0], made.outputs.wheels[0, 0]
     assert wheels[:4].tolist() == car["slides"].tolist()
     assert wheels[4:12].tolist() == [1, 1, 1, 1, 0, 0, 0, 0]
     assert wheels[12:16] == pytest.approx([float(car["shifting"] > 0), car["gear"], car["rpm"], car["changes"]])
     assert wheels[16:].reshape(4, 4).tolist() == [[1, 0, 0, 0]] * 4
     grass, _ = driven(walls=False)
-    grass.races.cars["y"] += 100
+    grass.state.cars["y"] += 100
     grass.step(np.zeros((1, 1), dtype=int))
     assert grass.outputs.wheels[0, 0, 16:].reshape(4, 4).tolist() == [[0, 1, 0, 0]] * 4
 
@@ -82,7 +82,7 @@ def test_the_finish_is_announced_from_700_metres_on():
 
 def test_other_cars_nearest_first():
     made, _ = driven(20, n_cars=5)
-    cars, views = made.races.cars[0], made.outputs.floats[0]
+    cars, views = made.state.cars[0], made.outputs.floats[0]
     assert views.shape == (5, 184 + 12)
     for i, car in enumerate(cars):
         others = [k for k in range(5) if k != i]

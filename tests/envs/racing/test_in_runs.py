@@ -27,8 +27,8 @@ def test_copies_know_their_place_and_whether_they_test(test_mode):
         batch.reset()
         for env in singles:
             env.reset()
-        names = [batch.races.map_of(b) for b in range(3)]
-        assert [env.races.map_of(0) for env in singles] == names
+        names = [batch.simulator.map_of(b) for b in range(3)]
+        assert [env.batch.simulator.map_of(0) for env in singles] == names
     assert names == (["track_7", "track_8", "track_9"] if test_mode else ["track_4", "track_1", "track_2"])
 
 

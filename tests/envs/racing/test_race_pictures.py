@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from envs.racing.batch import BatchedRaces
-from envs.racing.driver import Driver
 from envs.racing.kernel.pictures import BAR, BEHIND, CAR, DASH, EDGE, EYE, FINISH, FOCAL, GROUND, HORIZON, ROAD, SKY
 from envs.racing.line import line_of
 from envs.racing.rasters import raster_of
+from scripted_driver import Driver
 
 OPTIONS = {"map_cycle": ["seed:3"], "metres": 120.0}
 
@@ -36,7 +36,7 @@ def test_every_pixel_is_what_its_ray_hits(shape, steps):
     made = driven(
         steps, **{"picture_size": width} if height == width else {"frame_height": height, "frame_width": width}
     )
-    car, picture = made.races.cars[0, 0], made.outputs.frames[0, 0, :, :, 0]
+    car, picture = made.state.cars[0, 0], made.outputs.frames[0, 0, :, :, 0]
     raster, sky, heading = raster_of(made.maps[0].line()), height // HORIZON, np.arctan2(car["sin"], car["cos"])
     bar = int(min(abs(car["forward"]) / 60, 1) * width)
     assert picture.shape == shape
@@ -77,7 +77,7 @@ def test_the_ground_is_the_road_its_edges_its_middle_and_the_finish():
 
 def test_a_car_ahead_is_a_box_and_one_behind_is_not_seen():
     made = driven(1, n_cars=2)
-    cars = made.races.cars[0]
+    cars = made.state.cars[0]
     for key in ("cos", "sin"):
         cars[key][1] = cars[key][0]
     cars["forward"] = 0

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from envs.racing.batch import BatchedRaces
-from envs.racing.driver import Driver
 from envs.racing.fields import outcomes
 from envs.racing.kernel.rewards import engineered, slide_quality
 from envs.racing.state import INPUTS
+from scripted_driver import Driver
 from utils.errors import ConfigError
 
 NOTHING_PAID = {"constant_reward_per_ms": 0.0, "reward_per_m_advanced_along_centerline": 0.0}
@@ -61,7 +61,7 @@ def driven(**env_args):
     """The rewards of a race to its finish, and the speeds before each step and after the last."""
     races = BatchedRaces(1, seed=1, **{**SHORT, **NOTHING_PAID, **env_args})
     races.reset()
-    driver, rewards, speeds, car = Driver(races), [], [0.0], races.races.cars[0, 0]
+    driver, rewards, speeds, car = Driver(races), [], [0.0], races.state.cars[0, 0]
     while not car["finished"]:
         rewards.append(float(races.step(driver.actions()).reward[0, 0]))
         speeds.append(float(np.hypot(car["forward"], car["left"])))
@@ -74,7 +74,7 @@ def test_a_speed_is_paid_where_it_is_gained():
     assert rewards == pytest.approx(np.append(0.5 * np.diff(speeds)[:-1], 0.0))
     rewards, _, races = driven(final_speed_reward_per_m_per_s=0.5)
     assert rewards[:-1].tolist() == [0.0] * (len(rewards) - 1)
-    assert rewards[-1] == pytest.approx(0.5 * races.races.cars[0, 0]["forward"])
+    assert rewards[-1] == pytest.approx(0.5 * races.state.cars[0, 0]["forward"])
 
 
 def test_a_style_is_paid_in_all_steps_but_the_last():
@@ -92,7 +92,7 @@ def test_a_style_is_paid_in_all_steps_but_the_last():
 def test_a_race_is_where_the_rules_of_its_line_say():
     *_, races = driven(finish_entry="beyond")
     *_, plain = driven()
-    track, car, other = races.tracks.tracks[0], races.races.cars[0, 0], plain.races.cars[0, 0]
+    track, car, other = races.tracks.tracks[0], races.state.cars[0, 0], plain.state.cars[0, 0]
     assert (car["zone"], car["metres"]) == (track["finish"] + 1, track["metres"])
     assert car["metres"] == pytest.approx(other["metres"] + 0.75, abs=0.01)
     assert car["race_ms"] == other["race_ms"]
@@ -106,7 +106,7 @@ def test_a_car_far_off_is_where_the_rules_of_zones_say(zone_back, zone, tmp_path
     cycle = [str(tmp_path / "straight.npy")]
     races = BatchedRaces(1, seed=1, map_cycle=cycle, walls=False, zone_back=zone_back, line_ends="step")
     races.reset()
-    car = races.races.cars[0, 0]
+    car = races.state.cars[0, 0]
     car["zone"], car["x"], car["y"] = 59, -10.0, 60.0
     races.step(np.full((1, 1), INPUTS.index((0, 0, 0, 0))))
     assert car["zone"] == zone
@@ -118,7 +118,7 @@ def test_the_potential_may_look_along_the_track():
     races.reset()
     for _ in range(20):
         races.step(np.full((1, 1), INPUTS.index((1, 0, 1, 0))))
-    car = races.races.cars[0, 0]
+    car = races.state.cars[0, 0]
     track = races.tracks.tracks[0]
     points = races.tracks.points[track["offset"] :]
     ahead = np.array([points[car["zone"] + 20][key] - points[car["zone"]][key] for key in "xy"])

@@ -20,8 +20,8 @@ def races_of_two():
 def test_a_car_is_drawn_as_it_is():
     races = races_of_two()
     for key, value in (LEAST | OTHER).items():
-        races.races.cars[key][1, 1] = value
-    races.races.cars["slides"][1, 1] = [0, 0, 1, 0]
+        races.state.cars[key][1, 1] = value
+    races.state.cars["slides"][1, 1] = [0, 0, 1, 0]
     first, second = snapshot(races, 1)["units"]
     assert second == {
         "id": 1,
@@ -50,7 +50,7 @@ def test_a_car_is_drawn_as_it_is():
 @pytest.mark.parametrize("b", [0, 1])
 def test_the_road_is_the_tracks(b):
     races = races_of_two()
-    found, track = scene(races, b), races.tracks.tracks[races.races.race["track"][b]]
+    found, track = scene(races, b), races.tracks.tracks[races.state.race["track"][b]]
     points = races.tracks.points[track["offset"] :][: track["count"]]
     start, finish, half = int(track["start"]), int(track["finish"]), float(track["half_width"])
     middle = np.stack([points["x"], points["y"]], axis=1)
@@ -69,7 +69,7 @@ def test_the_road_is_the_tracks(b):
     assert (bounds[0] <= drawn.min(axis=0) - MARGIN + 0.01).all() and (bounds[0] > drawn.min(axis=0) - 2 * MARGIN).all()
     assert (bounds[1] >= drawn.max(axis=0) + MARGIN - 0.01).all() and (bounds[1] < drawn.max(axis=0) + 2 * MARGIN).all()
     assert (found["title"], found["pace"]) == (f"track_{5 + b}", 25)
-    assert found["race"] == {"track": f"track_{5 + b}", "begin": start, "first": int(races.races.race["first"][b])}
+    assert found["race"] == {"track": f"track_{5 + b}", "begin": start, "first": int(races.state.race["first"][b])}
 
 
 def test_actions_are_named_by_what_they_press():

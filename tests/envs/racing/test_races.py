@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from envs.racing.batch import BatchedRaces
-from envs.racing.driver import Driver
 from envs.racing.environment import RacingBatch, RacingEnv
 from envs.racing.state import INPUTS
+from scripted_driver import Driver
 
 SHORT = {"metres": 120.0, "map_cycle": ["seed:3"]}
 FORWARD, NOTHING = INPUTS.index((1, 0, 0, 0)), INPUTS.index((0, 0, 0, 0))
@@ -24,7 +24,7 @@ def drive(races, steps=2000):
         actions.append(driver.actions())
         out = races.step(actions[-1])
         course.append({name: array.copy() for name, array in out._asdict().items()})
-        if races.races.race["ended"].all():
+        if races.state.race["ended"].all():
             break
     return np.array(actions), course
 
@@ -32,7 +32,7 @@ def drive(races, steps=2000):
 def test_the_driver_finishes_and_the_time_is_that_of_the_ticks():
     races = BatchedRaces(1, seed=1, **SHORT)
     _, course = drive(races)
-    car = races.races.cars[0, 0]
+    car = races.state.cars[0, 0]
     assert course[-1]["terminated"][0] and not course[-1]["truncated"][0]
     assert 4000 < car["race_ms"] < 20_000
     assert 50 * (len(course) - 1) < car["race_ms"] <= 50 * len(course)
@@ -45,9 +45,9 @@ def test_rewards_are_those_of_milliseconds_and_metres():
     races = BatchedRaces(1, seed=1, **SHORT)
     _, course = drive(races)
     metres = np.concatenate([[0.0], [float(out["metres"][0, 0]) for out in course]])
-    begun = races.races.cars[0, 0]["begun"]
+    begun = races.state.cars[0, 0]["begun"]
     metres[0] = begun
-    remainder = int(races.races.cars[0, 0]["race_ms"]) - 50 * (len(course) - 1)
+    remainder = int(races.state.cars[0, 0]["race_ms"]) - 50 * (len(course) - 1)
     assert 0 < remainder <= 50
     lasted = [50] * (len(course) - 1) + [remainder]
     expected = -6 / 5000 * np.array(lasted) + 5 / 500 * np.diff(metres)
@@ -68,7 +68,7 @@ def test_a_car_that_stands_is_cut_off_after_two_seconds():
 def test_a_new_furthest_zone_gives_two_more_seconds():
     env = RacingEnv(seed=1, cut_off_seconds=0.5, **SHORT)
     env.reset()
-    cars, steps = env.races.races.cars, 0
+    cars, steps = env.batch.simulator.state.cars, 0
     while steps < 12 or cars["idle_ms"][0, 0]:
         assert act(env, FORWARD)[1:3] == (False, False)
         steps += 1
@@ -92,9 +92,9 @@ def test_an_ended_race_stays_as_it_is():
         races.step(np.full((2, 1), FORWARD))
     races.reset(np.array([False, True]))
     state = {name: array[0].copy() for name, array in races.outputs._asdict().items()}
-    place = races.races.cars[0].copy()
+    place = races.state.cars[0].copy()
     out = races.step(np.full((2, 1), FORWARD))
-    assert (races.races.cars[0] == place).all() and races.races.cars[1, 0]["forward"] > 0
+    assert (races.state.cars[0] == place).all() and races.state.cars[1, 0]["forward"] > 0
     assert out.reward[0, 0] == 0 and out.reward[1, 0] != 0
     np.testing.assert_equal(out.floats[0], state["floats"])
     assert out.truncated.tolist() == [True, False]
@@ -112,9 +112,9 @@ def test_a_race_replays_bit_for_bit_from_its_inputs(options):
         first.step(chosen)
         again.step(np.array(chosen.tolist()))  # as they are read from a replay
         np.testing.assert_equal(again.state_dict(), first.state_dict())
-        if first.races.race["ended"].all():
+        if first.state.race["ended"].all():
             break
-    assert first.races.cars["metres"].max() > 20
+    assert first.state.cars["metres"].max() > 20
 
 
 def test_the_same_seeds_play_the_same_races_in_any_batch():
@@ -170,9 +170,9 @@ def test_tests_have_maps_of_their_own_and_start_at_the_start():
     for races in (train, test):
         for _ in range(5):
             races.reset()
-            starts[races.options.test_mode].add(int(races.races.cars["zone"][0, 0]))
+            starts[races.options.test_mode].add(int(races.state.cars["zone"][0, 0]))
     assert starts[True] == {20} and len(starts[False]) > 2
-    assert train.races.race["whole"][0] == 0 and test.races.race["whole"][0] == 1
+    assert train.state.race["whole"][0] == 0 and test.state.race["whole"][0] == 1
 
 
 def test_random_order_draws_from_the_cycle_by_the_seed():
@@ -184,7 +184,7 @@ def test_random_order_draws_from_the_cycle_by_the_seed():
 
 def test_figures_of_a_race_that_began_along_the_track_have_no_time():
     races = RacingBatch(1, seed=[1], metres=100.0, start_anywhere=1.0, map_cycle=["seed:1", "seed:2"])
-    _, course = drive(races.races)
+    _, course = drive(races.simulator)
     assert course[-1]["terminated"][0]
     info = races.info(0)
     assert "race_time" not in info and info["track_1/race_finished"] == 1

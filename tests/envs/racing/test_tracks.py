@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from envs.racing.batch import BatchedRaces
-from envs.racing.driver import Driver
 from envs.racing.environment import RacingEnv
 from envs.racing.generator import generated
 from envs.racing.map_cycle import races_of
 from envs.racing.options import Options
 from envs.racing.track_files import read_centres
 from envs.trackmania.line import read_line
+from scripted_driver import Driver
 from utils.errors import ConfigError
 
 
@@ -47,8 +47,8 @@ def test_files_of_centre_points(tmp_path, form, height):
     assert read_centres(str(path)) == pytest.approx(points, abs=1e-4)
     env = RacingEnv(map_cycle=[str(path)], seed=1)
     env.reset()
-    assert env.races.map_of(0) == "round"
-    assert env.races.tracks.tracks[0]["metres"] == pytest.approx(99.5, abs=0.5)
+    assert env.batch.simulator.map_of(0) == "round"
+    assert env.batch.simulator.tracks.tracks[0]["metres"] == pytest.approx(99.5, abs=0.5)
 
 
 def bad(points, at, value):
@@ -219,16 +219,16 @@ def test_a_car_drives_on_where_a_line_crosses_itself(tmp_path):
     races = BatchedRaces(1, seed=0, map_cycle=[saved_line(tmp_path, figure_eight())])
     races.reset()
     driver, zones = Driver(races), []
-    while not races.races.race["ended"].all():
+    while not races.state.race["ended"].all():
         races.step(driver.actions())
-        zones.append(int(races.races.cars[0, 0]["zone"]))
-    assert races.races.cars[0, 0]["finished"] == 1
+        zones.append(int(races.state.cars[0, 0]["zone"]))
+    assert races.state.cars[0, 0]["finished"] == 1
     assert max(np.abs(np.diff(zones))) < 10
 
 
 def test_a_line_in_space_is_given_to_both_worlds(tmp_path):
     path = saved_line(tmp_path, figure_eight())
-    assert read_line(path).end > RacingEnv(map_cycle=[path]).races.tracks.tracks[0]["metres"] > 900
+    assert read_line(path).end > RacingEnv(map_cycle=[path]).batch.simulator.tracks.tracks[0]["metres"] > 900
 
 
 def looping():

@@ -35,7 +35,7 @@ def field(allies, enemies, map_name="27m_vs_30m", jitter=False, **args):
     battles.scenario.open[:] = 1
     battles.scenario.convex = True
     battles.reset()
-    units = battles.battles.units[0]
+    units = battles.state.units[0]
     units["health"] = 0
     kinds = type_table()
     for first, side in ((0, allies), (battles.n_agents, enemies)):
@@ -53,21 +53,21 @@ def field(allies, enemies, map_name="27m_vs_30m", jitter=False, **args):
 
 def look(battles):
     """Bring what is seen and legal up to date after units were changed by hand."""
-    write_views(battles.battles, np.ones(1, bool), battles.game, battles.outputs)
+    write_views(battles.state, np.ones(1, bool), battles.outputs, battles.game)
 
 
 def march(battles, x, y):
     """Let the enemies attack-move."""
-    enemies = battles.battles.units[0][battles.n_agents :]
+    enemies = battles.state.units[0][battles.n_agents :]
     enemies["order"], enemies["goal_x"], enemies["goal_y"] = ATTACK_MOVE, x, y
 
 
 def ally(battles, i=0):
-    return battles.battles.units[0, i]
+    return battles.state.units[0, i]
 
 
 def enemy(battles, i=0):
-    return battles.battles.units[0, battles.n_agents + i]
+    return battles.state.units[0, battles.n_agents + i]
 
 
 def step(battles, *actions):
@@ -75,19 +75,19 @@ def step(battles, *actions):
     legal = battles.outputs.avail_actions[0]
     row = np.where(legal[:, 0] == 1, 0, 1)
     row[: len(actions)] = actions
-    battles.battles.battle[0].ended = 0
+    battles.state.battle[0].ended = 0
     return battles.step(row[None])
 
 
 def order_attack(battles, i, j):
     """Have unit i attack unit j, without asking whether it may."""
-    units = battles.battles.units[0]
+    units = battles.state.units[0]
     units[i].order, units[i].target, units[i].attacker = TARGET, j, NOBODY
 
 
 def play_loop(battles):
     """One game loop, with the orders there are."""
-    game, fight = battles.game, battles.battles
+    game, fight = battles.game, battles.state
     loops, battles.scenario.loops = battles.scenario.loops, 1
     play(fight.battle[0], fight.units[0], fight.around[0], fight.near[0], game.types, battles.scenario, game.ways)
     battles.scenario.loops = loops

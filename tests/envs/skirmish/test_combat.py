@@ -216,7 +216,7 @@ def test_a_killed_baneling_bursts_and_so_do_those_it_kills():
     assert (enemy(battles, 2).health, enemy(battles, 2).shield) == (100, 50), "friends are spared"
     assert ally(battles).health == 45, "2.2 away it ends"
     play_loop(battles)
-    assert not battles.battles.units["bursts"].any()
+    assert not battles.state.units["bursts"].any()
 
 
 def test_a_beam_lies_across_the_line_of_fire():

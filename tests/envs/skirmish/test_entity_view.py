@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from envs.skirmish.entities import ALLY, ENEMY
-from envs.skirmish.environment import SkirmishEnv
+from envs.skirmish.environment import SkirmishBatch, SkirmishEnv
 from envs.skirmish.unit_types import UNIT_TYPES
-from envs.skirmish.vectorised import SkirmishBatch
 from utils.errors import ConfigError
 
 SIGHT = 9
@@ -48,7 +47,7 @@ def test_units_as_they_are(map_name):
     seen = {"ally": 0, "enemy": 0, "hidden": 0}
     for shown in _played(env, 14):
         for b in range(3):
-            units = env.battles.battles.units[b]
+            units = env.simulator.state.units[b]
             for i in range(n):
                 me = units[i]
                 others = [j for j in range(n) if j != i]
@@ -99,7 +98,7 @@ def test_one_battle_is_one_of_many():
 def test_time_is_up(continuing):
     env = SkirmishBatch(batch_size=1, map_name="3m", observation="entities", seed=1, continuing_episode=continuing)
     env.reset()
-    env.battles.battles.battle["step"] = env.episode_limit - 1
+    env.simulator.state.battle["step"] = env.episode_limit - 1
     _, terminated, truncated = env.step({"actions": np.ones((1, 3), int)})
     assert (terminated[0], truncated[0]) == (not continuing, continuing)
 
@@ -129,7 +128,7 @@ def test_medivacs_heal_rows_of_allies(map_name):
     assert names == [["heal 1", "heal 2"], ["heal 0", "heal 2"]]
     rng = np.random.default_rng(0)
     for _ in range(25):
-        shown, units = env.observed(), env.battles.battles.units.copy()
+        shown, units = env.observed(), env.simulator.state.units.copy()
         legal = shown["avail_actions"]
         assert legal.shape[-1] == 6 + m + n and not legal[..., -1].any()
         for b, i in np.ndindex(4, n):
@@ -145,7 +144,7 @@ def test_medivacs_heal_rows_of_allies(map_name):
         _, ended, _ = env.step({"actions": actions})
         for b, i in np.argwhere(actions >= 6 + m):
             others = [j for j in range(n) if j != i]
-            unit = env.battles.battles.units[b, i]
+            unit = env.simulator.state.units[b, i]
             assert unit["health"] == 0 or unit["last_action"] == 6 + others[actions[b, i] - 6 - m]
             healed += 1
         env.reset(ended)

@@ -5,9 +5,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from envs.skirmish.environment import SkirmishEnv
+from envs.skirmish.environment import SkirmishBatch, SkirmishEnv
 from envs.skirmish.options import Options
-from envs.skirmish.vectorised import SkirmishBatch
 from replays.plain import plain
 from replays.reader import read_replay
 from utils.errors import ConfigError
@@ -37,7 +36,7 @@ def test_a_time_limit_looks_like_a_defeat_unless_episodes_continue():
 def test_the_infos_of_many_battles_are_those_of_each(continuing):
     env = SkirmishBatch(5, map_name="3m", seed=1, continuing_episode=continuing)
     env.reset()
-    outputs = env.battles.outputs
+    outputs = env.simulator.outputs
     outputs.battle_won[:], outputs.truncated[:] = [1, 0, 0, 0, 1], [0, 1, 1, 0, 1]
     outputs.dead_allies[:], outputs.dead_enemies[:] = [0, 3, 2, 1, 0], [3, 1, 3, 0, 2]
     rows = np.array([1, 2, 4])
@@ -48,7 +47,8 @@ def test_the_infos_of_many_battles_are_those_of_each(continuing):
 def finish(env, winner):
     """The step that ends a battle: the losing side has one unit left, at death's door, among the others."""
     env.reset()
-    units, n = env.battles.battles.units[0], env.n_agents
+    battles = env.batch.simulator
+    units, n = battles.state.units[0], battles.n_agents
     losers = units[n:] if winner == "allies" else units[:n]
     losers["health"][1:] = 0
     losers["health"][0] = 0.5
@@ -56,7 +56,7 @@ def finish(env, winner):
     units["x"], units["y"] = 16 + np.arange(len(units)) * 0.7, 16
     from envs.skirmish.kernel.entry import write_views
 
-    write_views(env.battles.battles, np.ones(1, bool), env.battles.game, env.battles.outputs)
+    write_views(battles.state, np.ones(1, bool), battles.outputs, battles.game)
     target = env.get_avail_actions()
     return env.step([max(np.flatnonzero(row)) if winner == "allies" else min(np.flatnonzero(row)) for row in target])
 
@@ -228,7 +228,7 @@ def test_a_picture():
     left, bottom, right, top = env.scene()["bounds"]
     assert picture.shape == (16 * (top - bottom), 16 * (right - left), 3)
     assert picture.dtype == np.uint8
-    unit = env.battles.battles.units[0, 0]
+    unit = env.batch.simulator.state.units[0, 0]
     # beside the middle, where its number is
     red, _, blue = picture[int(16 * (top - unit.y)), int(16 * (unit.x - 0.6 * unit.radius - left))].astype(int)
     assert blue > red, "the first agent is where it stands, in its side's colour"

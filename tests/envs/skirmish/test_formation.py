@@ -13,7 +13,7 @@ def opening(name, seed=0, **args):
     """Names, places `[U, 2]` and number of agents of a first episode."""
     battles = BatchedSkirmish(1, map_name=name, seed=seed, **args)
     battles.reset()
-    units = battles.battles.units[0]
+    units = battles.state.units[0]
     return [UNIT_TYPES[unit.kind].name for unit in units], np.column_stack([units["x"], units["y"]]), battles
 
 
@@ -92,7 +92,7 @@ def test_copies_differ_from_the_games_types():
     teams = {"team_gen": {"dist_type": "fixed", "items": [["hydralisk"] * 3]}, "n_units": 3, "n_enemies": 3}
     teams["start_positions"] = {"dist_type": "reflect_position", "map_x": 32, "map_y": 32}
     _, _, battles = opening("10gen_zerg", capability_config=teams)
-    assert battles.battles.units[0]["health"].tolist() == [80] * 3 + [90] * 3
+    assert battles.state.units[0]["health"].tolist() == [80] * 3 + [90] * 3
     names, _, battles = opening("MMM")
-    speeds = battles.game.types["speed"][battles.battles.units[0]["kind"]] * 22.4
+    speeds = battles.game.types["speed"][battles.state.units[0]["kind"]] * 22.4
     assert [speed for name, speed in zip(names, speeds, strict=True) if name == "medivac"] == pytest.approx([3.85, 3.5])

@@ -44,7 +44,7 @@ def test_sizes_are_smacs(name):
     env.reset()
     info = env.get_env_info()
     found = (info["n_agents"], env.n_enemies, info["episode_limit"], info["n_actions"])
-    found += (info["obs_shape"], info["state_shape"], env.battles.battles.battle["max_reward"][0])
+    found += (info["obs_shape"], info["state_shape"], env.batch.simulator.state.battle["max_reward"][0])
     assert found == SIZES[name]
     assert len(env.get_obs_feature_names()) == info["obs_shape"]
     assert len(env.get_state_feature_names()) == info["state_shape"]
@@ -78,7 +78,7 @@ def test_agents_are_numbered_by_type_then_place():
         env = SkirmishEnv(map_name=name, seed=0)
         env.reset()
         order = load_map(name).type_order
-        units = env.battles.battles.units[0, : env.n_agents]
+        units = env.batch.simulator.state.units[0, : env.n_agents]
         from envs.skirmish.unit_types import UNIT_TYPES
 
         keys = [(order.index(UNIT_TYPES[unit.kind].name), unit.x, unit.y) for unit in units]

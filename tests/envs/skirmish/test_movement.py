@@ -52,10 +52,10 @@ def test_no_unit_stays_in_a_wall_or_in_another_body(name):
     battles.reset()
     rng, long_overlaps = np.random.default_rng(0), 0
     layers, radii = battles.game.types["layer"], battles.game.types["body"]
-    since = np.zeros((8, battles.battles.units.shape[1], battles.battles.units.shape[1]), dtype=int)
+    since = np.zeros((8, battles.state.units.shape[1], battles.state.units.shape[1]), dtype=int)
     for _ in range(60):
         outputs = battles.step(random_actions(battles, rng))
-        units = battles.battles.units
+        units = battles.state.units
         alive, kinds = units["health"] > 0, units["kind"]
         on_ground = alive & (layers[kinds] == 0)
         cells = battles.scenario.open[units["x"].astype(int), units["y"].astype(int)]
@@ -103,10 +103,10 @@ def test_a_mirrored_battle_plays_mirrored(name):
     battles, mirrored = (BatchedSkirmish(4, map_name=name, seed=5) for _ in range(2))
     for b in (battles, mirrored):
         b.reset()
-    units = mirrored.battles.units
+    units = mirrored.state.units
     for field_name in ("x", "goal_x"):
         units[field_name] = 32 - units[field_name]
-    write_views(mirrored.battles, np.ones(4, bool), mirrored.game, mirrored.outputs)
+    write_views(mirrored.state, np.ones(4, bool), mirrored.outputs, mirrored.game)
     rng = np.random.default_rng(0)
     swap = np.arange(battles.n_actions)
     swap[[4, 5]] = swap[[5, 4]]
@@ -116,11 +116,11 @@ def test_a_mirrored_battle_plays_mirrored(name):
             break  # at the very edge of a cell "half a move away" is not mirrored, and that is SMAC's rule
         battles.step(actions)
         mirrored.step(swap[actions])
-        assert np.array_equal(battles.battles.units["x"], 32 - mirrored.battles.units["x"])
+        assert np.array_equal(battles.state.units["x"], 32 - mirrored.state.units["x"])
         for field_name in ("y", "health", "shield", "cooldown", "target"):
-            assert np.array_equal(battles.battles.units[field_name], mirrored.battles.units[field_name])
+            assert np.array_equal(battles.state.units[field_name], mirrored.state.units[field_name])
         assert np.array_equal(battles.outputs.reward, mirrored.outputs.reward)
-    assert battles.battles.battle["step"].min() >= 15
+    assert battles.state.battle["step"].min() >= 15
 
 
 def test_enemies_march_when_no_agent_is_near():
@@ -195,7 +195,7 @@ def test_enemies_find_their_way_around_walls(name, x, y):
     """The last agent stands still in a place without a straight way to it; an enemy reaches it."""
     battles = BatchedSkirmish(1, map_name=name, seed=0, difficulty="7")
     battles.reset()
-    units, n = battles.battles.units[0], battles.n_agents
+    units, n = battles.state.units[0], battles.n_agents
     units["health"][1:n] = 0
     units[0].x, units[0].y = x, y
     units["goal_x"][n:], units["goal_y"][n:] = x, y

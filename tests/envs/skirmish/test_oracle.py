@@ -70,19 +70,19 @@ def contract(battles):
 
 def moment(battles):
     """The (only) battle as the oracle needs it."""
-    units, n = battles.battles.units[0], battles.n_agents
+    units, n = battles.state.units[0], battles.n_agents
     team = [
         oracle.Unit(
             UNIT_TYPES[u.kind].name, *(float(u[f]) for f in ("x", "y", "health", "shield", "energy", "cooldown"))
         )
         for u in units
     ]
-    vision = battles.battles.vision[0]
+    vision = battles.state.vision[0]
     return oracle.Moment(
         team[:n],
         team[n:],
         units["last_action"][:n].tolist(),
-        int(battles.battles.battle[0].step),
+        int(battles.state.battle[0].step),
         list(zip(units["fov_x"][:n].tolist(), units["fov_y"][:n].tolist(), strict=True)),
         vision & GRANTED > 0,
         vision & MASKED > 0,
@@ -93,7 +93,7 @@ def moment(battles):
 
 def scatter(battles, rng):
     """Any constellation: places, often exactly at the limits of sight and reach, wounds, deaths, cooldowns, actions."""
-    units, n = battles.battles.units[0], battles.n_agents
+    units, n = battles.state.units[0], battles.n_agents
     centre = rng.integers(0, 33 * 16, 2) / 16
     for i, unit in enumerate(units):
         kind = UNIT_TYPES[unit.kind]
@@ -109,10 +109,10 @@ def scatter(battles, rng):
             unit.last_action = rng.integers(-1, battles.n_actions)
             angle = rng.uniform(-np.pi, np.pi)
             unit.fov_x, unit.fov_y = np.cos(angle), np.sin(angle)
-    battles.battles.battle[0].step = rng.integers(0, battles.episode_limit)
+    battles.state.battle[0].step = rng.integers(0, battles.episode_limit)
     # who has been granted what so far; whoever is seen now by anybody is granted to all, or to some
-    battles.battles.vision[0] = rng.integers(0, 4, battles.battles.vision[0].shape)
-    units["spotted"][n:] = (battles.battles.vision[0] & GRANTED).any(axis=0)
+    battles.state.vision[0] = rng.integers(0, 4, battles.state.vision[0].shape)
+    units["spotted"][n:] = (battles.state.vision[0] & GRANTED).any(axis=0)
 
 
 def compare_view(battles, c):
@@ -139,7 +139,7 @@ def test_views_are_the_contracts(name):
         rng = np.random.default_rng(seed)
         for _ in range(3):
             scatter(battles, rng)
-            write_views(battles.battles, np.ones(1, bool), battles.game, battles.outputs)
+            write_views(battles.state, np.ones(1, bool), battles.outputs, battles.game)
             compare_view(battles, c)
 
     check()
@@ -165,11 +165,11 @@ def test_steps_pay_and_end_as_the_contract_says(name):
         enemies = moment(battles).enemies
         most = c.reward_win + sum(unit.health + unit.shield + death_value for unit in enemies)
         if rng.random() < 0.7:  # not far from an end
-            battles.battles.units[0]["health"] *= rng.random(len(battles.battles.units[0])) < 0.4
-            battles.battles.units[0]["health"] *= 0.3
+            battles.state.units[0]["health"] *= rng.random(len(battles.state.units[0])) < 0.4
+            battles.state.units[0]["health"] *= 0.3
             if oracle.battle_end(c, moment(battles)) is not None:
                 return
-            write_views(battles.battles, np.ones(1, bool), battles.game, outputs)
+            write_views(battles.state, np.ones(1, bool), outputs, battles.game)
         for _ in range(15):
             before = moment(battles)
             legal = outputs.avail_actions[0]

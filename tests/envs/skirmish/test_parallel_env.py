@@ -69,7 +69,7 @@ def test_actions_are_checked():
     with pytest.raises(ValueError, match="medivac_0"):
         env.step(dict.fromkeys(env.agents[:-1], 1))
     env.step(dict.fromkeys(env.agents, 6))
-    assert set(env._battles.battles.units["last_action"][0, :10]) == {1, 6}, "those who could not heal stopped"
+    assert set(env._battles.state.units["last_action"][0, :10]) == {1, 6}, "those who could not heal stopped"
     strict = parallel_env(map_name="MMM", illegal_actions="error")
     strict.reset(seed=0)
     with pytest.raises(ValueError, match="Agent 0 of battle 0 cannot take action 6"):

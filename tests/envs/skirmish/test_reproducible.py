@@ -32,7 +32,7 @@ def play(battles, steps, first=0):
     if first == 0:
         battles.reset()
     for step in range(first, first + steps):
-        outputs = battles.step(choose(battles.outputs.avail_actions, battles.battles.battle["seed"], step))
+        outputs = battles.step(choose(battles.outputs.avail_actions, battles.state.battle["seed"], step))
         for b in range(battles.batch_size):
             seen[b].append(b"".join(array[b].tobytes() for array in outputs))
         if outputs.terminated.any():
@@ -111,7 +111,7 @@ def test_nothing_of_an_ended_battle_is_left_after_a_reset(name):
     for field in ("reward", "terminated", "truncated", "battle_won", "dead_allies", "dead_enemies"):
         assert not getattr(outputs, field)[ended].any(), field
     for field in ("step", "ended"):
-        assert not battles.battles.battle[field][ended].any(), field
+        assert not battles.state.battle[field][ended].any(), field
 
 
 def test_plain_python_plays_the_same():

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from envs.skirmish.entities import TYPES
-from envs.skirmish.environment import SkirmishEnv
+from envs.skirmish.environment import SkirmishBatch, SkirmishEnv
 from envs.skirmish.unit_state import ALLY, ENEMY
 from envs.skirmish.unit_types import UNIT_TYPES
-from envs.skirmish.vectorised import SkirmishBatch
 from utils.errors import ConfigError
 
 MAPS = ["3m", "10gen_terran", "MMM"]
@@ -83,7 +82,7 @@ def test_state_has_all_units_and_their_last_actions():
         actions = (rng.random(avail.shape) * avail * (1 + 9 * (np.arange(ACTIONS) > 5))).argmax(-1)
         _, ended, _ = env.step({"actions": actions})
         for b in (0, 1):
-            assert_state(env.observed()["state"][b], env.battles.battles_of(b), b, actions[b])
+            assert_state(env.observed()["state"][b], env.simulator.battles_of(b), b, actions[b])
             healed |= {env.info(b)["map"]} if (actions[b] >= 6 + ENEMIES).any() else set()
         env.reset(ended)
     assert healed == {"10gen_terran", "MMM"}
@@ -93,7 +92,7 @@ def assert_state(state, battles, b, actions):
     of_allies, of_enemies = 10 * len(ALLY), 10 * len(ENEMY)
     allies = state[:of_allies].reshape(10, -1)
     enemies = state[of_allies : of_allies + of_enemies].reshape(10, -1)
-    n, units = battles.n_agents, battles.battles.units[b]
+    n, units = battles.n_agents, battles.state.units[b]
     for rows, own, x in ((allies, units[:n], 2), (enemies, units[n:], 1)):
         alive = own["health"] > 0
         assert np.array_equal(rows[: len(own), 0] > 0, alive) and not rows[len(own) :].any()

@@ -24,7 +24,7 @@ class Car:
 
     @property
     def _car(self):
-        return self._races.races.cars[0, 0]
+        return self._races.state.cars[0, 0]
 
     @property
     def finished(self):

@@ -38,7 +38,7 @@ def write_view(b, races, tracks, world, views, outputs):
 
 
 @compiled()
-def step_all(races, tracks, worlds, views, actions, outputs):
+def step_all(races, actions, outputs, tracks, worlds, views):
     """One step of all races; those that have ended stay as they are."""
     world = worlds[0]
     for b in range(races.race.size):
@@ -49,7 +49,7 @@ def step_all(races, tracks, worlds, views, actions, outputs):
 
 
 @compiled()
-def begin(races, which, tracks, worlds, views, outputs):
+def begin(races, which, outputs, tracks, worlds, views):
     """Start the races `which[b]`, as their records say where."""
     for b in range(races.race.size):
         if which[b]:

@@ -35,7 +35,7 @@ def step_battle(b, battles, game, actions, outputs):
 
 
 @compiled()
-def step_in_turn(battles, game, actions, outputs):
+def step_in_turn(battles, actions, outputs, game):
     """One environment step of all battles, in this thread."""
     for b in range(battles.battle.size):
         step_battle(b, battles, game, actions, outputs)
@@ -49,7 +49,7 @@ def write_view_of(b, battles, game, outputs):
 
 
 @compiled()
-def write_views(battles, which, game, outputs):
+def write_views(battles, which, outputs, game):
     """Legal actions, observations and state of the battles `which[b]`."""
     for b in range(battles.battle.size):
         if which[b]:
@@ -100,5 +100,5 @@ def step_if_legal(battles, game, actions, avail_actions, outputs):
     `illegal_action`."""
     b, agent = illegal_action(battles, game, actions, avail_actions)
     if b < 0:
-        step_in_turn(battles, game, actions, outputs)
+        step_in_turn(battles, actions, outputs, game)
     return b, agent

@@ -3,6 +3,8 @@
 import contextlib
 import getpass
 import hashlib
+import importlib
+import operator
 import os
 import subprocess
 import sys
@@ -24,7 +26,8 @@ except ImportError:  # not on Windows; there, processes that start together comp
 
 # seconds between two reports of progress: on a terminal, where a line is written over, and elsewhere
 SHOWN_EVERY, SAID_EVERY = 1.0, 15.0
-_CHILD = "import sys; sys.path[:0] = sys.argv[3:]; getattr(__import__(sys.argv[1], fromlist=['']), sys.argv[2])()"
+_CHILD = "import sys; sys.path[:0] = sys.argv[3:]; from envs.compiled import kernel; kernel.call(*sys.argv[1:3])"
+_compiling = False  # whether this process is such a child
 
 
 class Kernel:
@@ -77,9 +80,9 @@ class Kernel:
         """Have `compile_all()` called unless that was done here before: for these files, on this kind of processor.
 
         Args:
-            compile_all: a module's function, called in another process.
+            compile_all: a function of a module or a class, called in another process. There, nothing is compiled ahead.
         """
-        if numba.config.DISABLE_JIT:
+        if numba.config.DISABLE_JIT or _compiling:
             return
         done = self.folder / f"complete-{_stamp(self.files)}"
         if done.exists():
@@ -178,9 +181,20 @@ def _stamp(files: Sequence[Path]) -> str:
     return hashlib.sha256(repr((machine, stamped)).encode()).hexdigest()[:16]
 
 
+def call(module: str, name: str) -> None:
+    """Call this function of a module or of a class in it, with nothing compiled ahead."""
+    global _compiling
+    _compiling = True
+    try:
+        operator.attrgetter(name)(importlib.import_module(module))()
+    finally:
+        _compiling = False
+
+
 def _call_elsewhere(function: Callable[[], None], progress: _Progress) -> None:
     """Call it in another process, which ends when this one is interrupted: LLVM does not react to signals."""
-    words = [sys.executable, "-c", _CHILD, function.__module__, function.__name__, *filter(None, sys.path)]
+    name = function.__module__, function.__qualname__
+    words = [sys.executable, "-c", _CHILD, *name, *filter(None, sys.path)]
     # in its own session, where Ctrl-C does not reach it, and it prints no traceback
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
@@ -191,7 +205,7 @@ def _call_elsewhere(function: Callable[[], None], progress: _Progress) -> None:
         process.wait()
         raise
     if failed:  # here it raises its error
-        function()
+        call(*name)
 
 
 def _exit_code(process: subprocess.Popen) -> int | None:

@@ -68,8 +68,8 @@ class Driver:
 
     def actions(self) -> np.ndarray:
         """int64 `[B, n]`."""
-        cars, style, line = self._races.races.cars, self._style, self._plans.line
-        own = np.arange(len(cars)) if self._own is not None else self._races.races.race["track"]
+        cars, style, line = self._races.state.cars, self._style, self._plans.line
+        own = np.arange(len(cars)) if self._own is not None else self._races.state.race["track"]
         row = np.broadcast_to(own[:, None], cars.shape)
         speed, zone = cars["forward"], cars["near"]
         ahead = ((3.0 + style.look * np.maximum(speed, 5.0)) / SPACING).astype(np.int64)

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from envs.racing.batch import BatchedRaces
-from envs.racing.driver import KNOT, Driver, Style, least_bent, middle_of, plans_of
+from scripted_driver import KNOT, Driver, Style, least_bent, middle_of, plans_of
 
 
 def raced(races, driver, steps=1500):
     for _ in range(steps):
         races.step(driver.actions())
-        if races.races.race["ended"].all():
+        if races.state.race["ended"].all():
             break
-    return races.races.cars
+    return races.state.cars
 
 
 @pytest.mark.parametrize("options", [{}, {"walls": False, "gears": 0}, {"n_cars": 3}, {"metres": 1500.0}])
@@ -21,7 +21,7 @@ def test_it_finishes_tracks_that_it_does_not_know(options):
     races.reset()
     cars = raced(races, Driver(races))
     assert (cars["finished"] == 1).all()
-    metres = races.tracks.tracks["metres"][races.races.race["track"]]
+    metres = races.tracks.tracks["metres"][races.state.race["track"]]
     assert (metres[:, None] / cars["race_ms"] * 1000 > 20).all(), "faster than 20 m/s on the whole"
 
 
