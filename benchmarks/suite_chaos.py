@@ -6,8 +6,8 @@ Two machines share a folder, and each has a launcher of one suite of short runs 
 A machine is a space of processes of its own (Linux, root: unshare), so that neither sees the other's processes; without
 the right to make one, it is an ordinary process. Every few seconds one of these is
 
-- killed: a launcher, a starter or keeper, a run, a whole machine with everything on it
-- suspended for longer than a lease, and continued: a keeper with its run, which the other machine has taken over
+- killed: a launcher, a fork server or supervisor, a run, a whole machine with everything on it
+- suspended for longer than a lease, and continued: a supervisor with its run, which the other machine has taken over
 - interrupted: a run, by SIGTERM
 
 and launchers and machines start again after a while. When the time is up, the suite is left to end. Then every run must
@@ -34,7 +34,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 from records.metric_rows import read_metric_log  # noqa: E402
-from suites.state.state import DONE, FAILED, SuiteFolder  # noqa: E402
+from suites.state.runs import DONE, FAILED  # noqa: E402
+from suites.state.state import SuiteFolder  # noqa: E402
 
 LEASE = 8
 SUITE = """
@@ -48,10 +49,10 @@ resources: {{jobs: 1, gpus: 0, losses: 1000}}
 EVENTS = {
     "run killed": 5,
     "run interrupted": 2,
-    "keeper or starter killed": 3,
+    "supervisor or fork server killed": 3,
     "launcher killed": 3,
     "machine killed": 1,
-    "keeper and run suspended": 1,
+    "supervisor and run suspended": 1,
 }
 
 
@@ -111,7 +112,7 @@ def be_machine(folder: Path) -> int:
 
 def _has_ended(folder: SuiteFolder) -> bool:
     """Whether nothing is left to be done: runs that failed are not tried again, and are reported at the end."""
-    if not folder.frozen.exists():  # the first launcher was killed at its start
+    if not folder.manifest.exists():  # the first launcher was killed at its start
         return False
     newest = folder.newest()
     return all(run.id in newest and newest[run.id].state in (DONE, FAILED) for run in folder.runs())
@@ -132,12 +133,12 @@ def disturb(machines: list[Machine], rng: random.Random) -> str:
                 (leaders if os.getsid(process.pid) == process.pid else runs).append(process)
             elif "run" in words:
                 launchers.append(process)
-    chosen = {"launcher killed": launchers, "keeper or starter killed": leaders}.get(event, runs)
+    chosen = {"launcher killed": launchers, "supervisor or fork server killed": leaders}.get(event, runs)
     if not chosen:
         return ""
     victim = rng.choice(chosen)
     with suppress(psutil.Error):
-        if event == "keeper and run suspended":
+        if event == "supervisor and run suspended":
             _suspend([victim.parent(), victim])
         else:
             victim.send_signal(signal.SIGTERM if event == "run interrupted" else signal.SIGKILL)

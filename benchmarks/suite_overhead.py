@@ -3,10 +3,10 @@
 python benchmarks/suite_overhead.py [--runs 100] [--jobs 2] [--seconds 1] [--starts 10] [--steps 250]
 
 Runs a suite of runs that only sleep, for a second each, two at a time, and prints how much longer that takes than the
-sleeping: claims, keepers, forks, and the first start. Then a suite of as many real runs, which train for --steps steps
-(about a second): by how much the command takes longer, until its last run has ended, than its runs, from the claim of
-each to its end, divided by how many run at a time. Then real runs that train for two steps, forked from a process that
-has imported everything, and as interpreters of their own: the time of each is a run's own start and end.
+sleeping: leases, supervisors, forks, and the first start. Then a suite of as many real runs, which train for --steps
+steps (about a second): by how much the command takes longer, until its last run has ended, than its runs, from the
+lease of each to its end, divided by how many run at a time. Then real runs that train for two steps, forked from a
+process that has imported everything, and as interpreters of their own: the time of each is a run's own start and end.
 """
 
 import argparse
@@ -20,12 +20,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from suites.launch.claims import Claims  # noqa: E402
+from suites.launch.fork_server import ForkServer, serve  # noqa: E402
 from suites.launch.launcher import Work  # noqa: E402
+from suites.launch.leases import Leases  # noqa: E402
 from suites.launch.local import LocalLauncher  # noqa: E402
-from suites.launch.starter import Starter, serve  # noqa: E402
 from suites.plan.resources import Machine  # noqa: E402
-from suites.state.state import DONE, Attempt, SuiteFolder, SuiteRun  # noqa: E402
+from suites.state.runs import DONE, SuiteRun  # noqa: E402
+from suites.state.state import Attempt, SuiteFolder  # noqa: E402
 
 SUITE = """
 algorithms: qmix
@@ -45,15 +46,15 @@ def sleeping(count: int, jobs: int, seconds: float) -> tuple[float, float]:
         folder.output("").parent.mkdir()
         runs = [SuiteRun(f"run-{i}", "sleep", "none", "", i, {}, 1, [str(seconds)]) for i in range(count)]
         machine = Machine({"jobs": jobs, "cores": 0, "gpus": None})
-        start = lambda: Starter([sys.executable, __file__, "--serve"], {})  # noqa: E731
-        launcher = LocalLauncher(Work(folder, runs, Claims(folder), lambda _: None, lambda _: None), machine, start)
+        start = lambda: ForkServer([sys.executable, __file__, "--serve"], {})  # noqa: E731
+        launcher = LocalLauncher(Work(folder, runs, Leases(folder), lambda _: None, lambda _: None), machine, start)
         begun, used = time.perf_counter(), time.process_time()
         launcher.run()
         return time.perf_counter() - begun, time.process_time() - used
 
 
 def real(count: int, jobs: int = 1, steps: int = 2, cold: bool = False) -> tuple[float, list[Attempt]]:
-    """(seconds from the command to the end of its last run, the runs in the order of their claims) for real runs."""
+    """(seconds from the command to the end of its last run, the runs in the order of their starts) for real runs."""
     with tempfile.TemporaryDirectory() as place:
         Path(place, "starts.yaml").write_text(SUITE.format(runs=count, jobs=jobs, steps=steps))
         words = [sys.executable, str(ROOT / "src" / "suite.py"), "run", "starts.yaml", *(["--cold"] if cold else [])]
@@ -85,7 +86,7 @@ def main() -> int:
     print(f"{options.runs} real runs of {options.steps} steps: {taken:.1f} s, ", end="")
     print(f"{100 * (taken * options.jobs / own - 1):.1f} % more than the runs, of {own / len(runs):.2f} s each")
     for cold in (False, True) if options.starts else ():
-        # without the first, before which the starter imports
+        # without the first, before which the fork server imports
         seconds = sorted(one.ended - one.claimed for one in real(options.starts + 1, cold=cold)[1][1:])
         name = "an interpreter of its own" if cold else "forked from one that has imported everything"
         print(f"a run of two steps, {name}: median {seconds[len(seconds) // 2]:.2f} s, least {seconds[0]:.2f} s")

@@ -21,16 +21,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_command(dispatch, "the suite's state is kept; the same command resumes it.")
 
 
-def _task() -> None:
-    from suites.command.slurm import task
+def _be_process() -> None:
+    """Be a process of a run, which launchers start."""
+    from suites.command.processes import keep, task
 
-    task(sys.argv[2:])
-
-
-def _keep() -> None:
-    from suites.command.ray import keep
-
-    keep(sys.argv[2:])
+    {"keep": keep, "task": task}[sys.argv[1]](sys.argv[2:])
 
 
 if __name__ == "__main__":
@@ -38,13 +33,13 @@ if __name__ == "__main__":
 
     match sys.argv[1:2]:
         case ["serve"]:
-            from suites.command.starter import serve
+            from suites.command.processes import serve
 
             sys.exit(serve(sys.argv[2:]))
         case ["task"]:
-            sys.exit(run_command(_task, "the next submission has the run."))
+            sys.exit(run_command(_be_process, "the next submission has the run."))
         case ["keep"]:
-            sys.exit(run_command(_keep, "the launcher starts the run again."))
+            sys.exit(run_command(_be_process, "the launcher starts the run again."))
     from utils.console import outlive_readers
 
     outlive_readers()

@@ -4,7 +4,7 @@
     2048,64,3.512,return_mean,11.25
 
 `pandas.read_csv(path)` reads it, and so does `records.metric_rows.read_metric_log`. `records.metric_log` writes it.
-Keepers of runs read its end, and do without NumPy, whose import takes longer than all else that they import.
+Supervisors of runs read its end, and do without NumPy, whose import takes longer than all else that they import.
 """
 
 import csv

@@ -14,7 +14,7 @@ def suite(tmp_path, monkeypatch):
     """The command line for a suite in a folder of its own, whose runs take no second."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(suite_launch, "starter", lambda environments, cold, environment: start())
+    monkeypatch.setattr(suite_launch, "fork_server", lambda environments, cold, environment: start())
     monkeypatch.setattr(launchers, "LOOK", 0.05)
     (tmp_path / "tiny.yaml").write_text(TINY)
     return lambda command, *words: main([command, *words])

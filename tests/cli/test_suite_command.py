@@ -81,9 +81,9 @@ def test_a_run_whose_config_changes_while_the_suite_runs_is_not_started(suite, t
     (tmp_path / "tiny.yaml").write_text(TINY.replace("[qmix, vdn]", "[qmix, own.yaml]").replace("jobs: 2", "jobs: 1"))
     begin = suite_launch.LocalLauncher._begin
 
-    def changing(launcher, claim):
+    def changing(launcher, run, attempt):
         own.write_text((CONFIG_DIR / "algs" / "vdn.yaml").read_text() + "\ngamma: 0.5\n")
-        return begin(launcher, claim)
+        return begin(launcher, run, attempt)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(suite_launch.LocalLauncher, "_begin", changing)

@@ -5,12 +5,12 @@ import signal
 from functools import partial
 
 import pytest
+from suites.command.fork_server import fork_server
 
 from forked import run_command
 from records.metric_rows import read_metric_log
 from suite_children import folder_in, launcher
 from suites.command.runs import checked_runs
-from suites.command.starter import starter
 from suites.launch import launcher as launchers
 from suites.plan.resources import Machine
 from suites.plan.suite_file import read_suite
@@ -42,7 +42,7 @@ def test_a_run_of_a_suite_is_one_of_the_command_line(tmp_path, monkeypatch):
         if one and one.run_pid and not killed and list(folder.results.glob(f"runs/{one.token}/checkpoints/[1-9]*")):
             killed.append(os.kill(one.run_pid, signal.SIGKILL))
 
-    monkeypatch.setattr("suite_children.start", partial(starter, ["two_step"], False, {}))
+    monkeypatch.setattr("suite_children.start", partial(fork_server, ["two_step"], False, {}))
     machine = Machine({"jobs": 2, "cores": 1, "gpus": 0})
     newest = launcher(folder, runs, look=kill, machine=machine).run().newest
     done = newest[runs[0].id]

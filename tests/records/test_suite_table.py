@@ -1,6 +1,7 @@
 """The table of a suite, by hand."""
 
-from suites.state.state import Attempt, SuiteRun
+from suites.state.runs import SuiteRun
+from suites.state.state import Attempt
 from suites.state.table import last_line, suite_table
 
 

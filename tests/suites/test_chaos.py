@@ -1,4 +1,4 @@
-"""Two launchers on one folder; launchers, starters, keepers and runs are killed at random, for some seconds.
+"""Two launchers on one folder; launchers, fork servers, supervisors and runs are killed at random, for some seconds.
 
 `benchmarks/suite_chaos.py` does the same with real runs and whole machines, for ten minutes.
 """
@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from suite_children import folder_in, runs_of, start_launcher, trace
-from suites.state.state import DONE
+from suites.state.runs import DONE
 
 SECONDS, COUNT = 5.0, 12
 OPTIONS = {"steps": 60, "pause": 0.01}
@@ -40,10 +40,10 @@ def test_every_run_is_done_exactly_once_whatever_is_killed(tmp_path):
         victims = [("launcher", process.pid) for process in launchers]
         for attempt in folder.newest().values():
             if attempt.state == "running" and attempt.run_pid:
-                victims += [("keeper", attempt.pid), ("run", attempt.run_pid), ("run", attempt.run_pid)]
+                victims += [("supervisor", attempt.pid), ("run", attempt.run_pid), ("run", attempt.run_pid)]
         for process in launchers:
             with suppress(psutil.Error):
-                victims += [("starter", child.pid) for child in psutil.Process(process.pid).children()]
+                victims += [("fork server", child.pid) for child in psutil.Process(process.pid).children()]
         kind, pid = rng.choice(victims)
         with suppress(ProcessLookupError):
             os.kill(pid, rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))

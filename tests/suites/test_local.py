@@ -9,9 +9,9 @@ import pytest
 
 from suite_children import folder_in, launcher, runs_of, start_launcher, trace
 from suites.launch import launcher as launchers
-from suites.plan.places import Place
 from suites.plan.resources import Machine
-from suites.state.state import DONE, FAILED, LOST, RUNNING, STOPPED
+from suites.plan.slots import Slot
+from suites.state.runs import DONE, FAILED, LOST, RUNNING, STOPPED
 from suites.state.table import suite_table
 from utils.files.whole_files import write_whole
 
@@ -144,13 +144,13 @@ def test_a_run_or_keeper_that_is_killed_is_resumed(folder, which):
     assert [one.error for one in lost] == (["Ended by SIGKILL."] if which == "run_pid" else [])
 
 
-def test_a_starter_that_is_killed_takes_no_run_with_it(folder):
+def test_a_fork_server_that_is_killed_takes_no_run_with_it(folder):
     runs, killed = runs_of(4, pause=0.01, steps=60), []
-    made = launcher(folder, runs, look=lambda newest: kill_starter())
+    made = launcher(folder, runs, look=lambda newest: kill_server())
 
-    def kill_starter():
-        if made._starter is not None and any(one.run_pid for one in folder.newest().values()) and not killed:
-            killed.append(made._starter._process.kill())
+    def kill_server():
+        if made._server is not None and any(one.run_pid for one in folder.newest().values()) and not killed:
+            killed.append(made._server._process.kill())
 
     newest = made.run().newest
     assert killed and {(one.state, one.number) for one in newest.values()} <= {(DONE, 1), (DONE, 2)}
@@ -158,7 +158,7 @@ def test_a_starter_that_is_killed_takes_no_run_with_it(folder):
 
 
 def test_a_run_that_ended_after_the_launcher_looked_is_not_taken_over(folder):
-    """Its keeper was alive at the look, and has ended since: without the end that it wrote it would be lost."""
+    """Its supervisor was alive at the look, and has ended since: without the end that it wrote it would be lost."""
     runs = runs_of(1, steps=5)
     (ended,) = launcher(folder, runs).run().newest.values()
     looked = replace(ended, state=RUNNING)
@@ -173,12 +173,12 @@ def test_a_machine_with_cards_shares_them():
     assert machine.jobs == 2
     taken = []
     for cores, gpus in (([0, 1], ["0"]), ([2, 3], ["0"]), ([0, 1], ["1"]), ([2, 3], ["1"])):
-        taken.append(machine.place(taken))
-        assert taken[-1] == Place(cores, gpus, 0.5)
-    assert machine.place(taken) is None
+        taken.append(machine.slot(taken))
+        assert taken[-1] == Slot(cores, gpus, 0.5)
+    assert machine.slot(taken) is None
     assert machine.environment(["1"]) == {"CUDA_VISIBLE_DEVICES": "1"}
     whole = Machine({"jobs": 1, "cores": 0, "gpus": 2}, cores=[0], gpus=["0", "1"])
-    assert whole.place([]) == Place([], ["0", "1"], 1) and whole.has_room()
+    assert whole.slot([]) == Slot([], ["0", "1"], 1) and whole.has_room()
     assert not Machine({"jobs": 1, "cores": 0, "gpus": 1}, cores=[0], gpus=[]).has_room()
     assert Machine({"jobs": 1, "cores": 0, "gpus": 0}, cores=[0], gpus=["0"]).environment([]) == {
         "CUDA_VISIBLE_DEVICES": ""

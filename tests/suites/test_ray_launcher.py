@@ -12,11 +12,12 @@ from ray_standin import StandInCluster
 from suite_children import RESOURCES, folder_in, runs_of, trace, undisturbed
 from suites.launch import launcher as launchers
 from suites.launch import ray_launcher, ray_task
-from suites.launch.claims import Claims
+from suites.launch.leases import Leases
 from suites.launch.ray_launcher import RayLauncher
-from suites.plan.freezing import freeze
+from suites.plan.manifest import write_manifest
 from suites.plan.suite_file import read_suite
-from suites.state.state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt
+from suites.state.runs import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED
+from suites.state.state import Attempt
 from utils.files.whole_files import write_whole
 from utils.processes.ray_cluster import RayCluster
 
@@ -37,12 +38,12 @@ def folder(tmp_path, monkeypatch):
 
 def launch(folder, runs, cluster=None, look=lambda newest: None, seen=None, lease=300.0, program=None, **options):
     (folder.path.parent / "mine.yaml").write_text("{algorithms: qmix, environments: two_step}")
-    freeze(folder, read_suite(folder.path.parent / "mine.yaml"), runs)
+    write_manifest(folder, read_suite(folder.path.parent / "mine.yaml"), runs)
     resources = {**ASKED, **{key: options.pop(key) for key in list(options) if key in ASKED}}
     program = program or [suite_children.__file__, "keep"]
     report = (lambda attempt: None) if seen is None else seen.append
-    work = launchers.Work(folder, runs, Claims(folder, lease), report, look, **options)
-    return RayLauncher(work, cluster or StandInCluster(), resources, 0, program, lease).run()
+    work = launchers.Work(folder, runs, Leases(folder, lease), report, look, **options)
+    return RayLauncher(work, cluster or StandInCluster(), resources, program, lease).run()
 
 
 def require_done(folder, runs):
@@ -131,9 +132,9 @@ def test_tasks_that_are_lost_again_and_again_before_they_begin_are_given_up(fold
 
 def test_a_run_that_another_launcher_has_is_left_to_it(folder):
     runs = runs_of(1)
-    claims = Claims(folder, lease=1.0)
-    claims.machine = "another one"
-    assert claims.claim(runs[0], None, [], [])
+    leases = Leases(folder, lease=1.0)
+    leases.machine = "another one"
+    assert leases.take(runs[0], None, [], [])
     outcome = launch(folder, runs, lease=1.0)
     newest = outcome.newest["run-0"]
     # its lease is over without a sign of life: the run begins again, under another name

@@ -61,4 +61,5 @@ def test_the_files_of_the_page_are_ones(tmp_path):
     path.write_text("algorithms: qmix\nenvironments: two_step\n" + slurm)
     assert read_suite(path).resources["shell"] == ["module load cuda", "source site.sh"]
     path.write_text(suite.replace("seeds: 5", "seeds: 1") + learning)
-    assert len(checked_search(read_suite(path))) == 3 * 2
+    suite = read_suite(path)
+    assert suite.learning and len(checked_search(suite, suite.learning)) == 3 * 2

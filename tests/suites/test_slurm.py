@@ -11,10 +11,11 @@ import suite_children
 from slurm_standin import PENDING, Cluster
 from suite_children import RESOURCES, folder_in, runs_of, trace, undisturbed
 from suites.launch import slurm
-from suites.launch.claims import Claims
-from suites.plan.freezing import freeze
+from suites.launch.leases import Leases
+from suites.plan.manifest import write_manifest
 from suites.plan.suite_file import read_suite
-from suites.state.state import DONE, DROPPED, FAILED, RUNNING, STOPPED, Attempt
+from suites.state.runs import DONE, DROPPED, FAILED, RUNNING, STOPPED
+from suites.state.state import Attempt
 from utils.errors import MusterError
 from utils.files.whole_files import write_whole
 
@@ -40,8 +41,8 @@ def folder(tmp_path):
 
 def submit(folder, runs, lease=300.0, retry_failed=False, **resources):
     (folder.path.parent / "mine.yaml").write_text("{algorithms: qmix, environments: two_step}")
-    freeze(folder, read_suite(folder.path.parent / "mine.yaml"), runs)
-    wanted, failed = slurm.unfinished(folder, runs, Claims(folder), retry_failed)
+    write_manifest(folder, read_suite(folder.path.parent / "mine.yaml"), runs)
+    wanted, failed = slurm.unfinished(folder, runs, Leases(folder), retry_failed)
     return wanted and slurm.submit(folder, wanted, failed, {**ASKED, **resources}, PROGRAM, lease)
 
 
@@ -141,8 +142,8 @@ def test_a_task_of_a_silent_machine_waits_for_the_lease(cluster, folder):
     """Its node may be cut off rather than dead: only then another attempt begins."""
     (run,) = runs_of(1)
     submit(folder, [run], lease=2)
-    claim = Claims(folder, lease=2).claim(run, None, [], [])
-    elsewhere = replace(claim.attempt, machine="another", run_pid=1)
+    lease = Leases(folder, lease=2).take(run, None, [], [])
+    elsewhere = replace(lease, machine="another", run_pid=1)
     write_whole(str(folder.place(run.id, 1)), elsewhere.to_bytes())
     cluster.run()
     newest = folder.newest()[run.id]

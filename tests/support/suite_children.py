@@ -11,17 +11,17 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from suites.launch import keeper
 from suites.launch import launcher as launchers
-from suites.launch.claims import Claims
+from suites.launch import supervisor
+from suites.launch.fork_server import ForkServer, serve
 from suites.launch.launcher import Work
+from suites.launch.leases import Leases
 from suites.launch.local import LocalLauncher
-from suites.launch.one_run import keep_one
-from suites.launch.slurm import run_task
-from suites.launch.starter import Starter, serve
+from suites.launch.tasks import ray_task, slurm_task
 from suites.plan.resources import Machine
 from suites.plan.search import read_search
-from suites.state.state import SuiteFolder, SuiteRun
+from suites.state.runs import SuiteRun
+from suites.state.state import SuiteFolder
 from suites.state.trials import SearchPlan
 from utils.files.whole_files import write_whole
 
@@ -66,7 +66,7 @@ def searched(results, search, name="mine", runs_per_trial=1, said=None, held=(),
     options = {"steps": 20, "pause": 0.002, **options}
     plan = SearchPlan(read.options["method"], read.options["trials"], last=read.options["last"], folder="0" * 8)
     # whole: others read it while this launcher starts
-    write_whole(str(folder.frozen), json.dumps({"version": 1, "runs": [], "search": asdict(plan)}).encode())
+    write_whole(str(folder.manifest), json.dumps({"version": 1, "runs": [], "search": asdict(plan)}).encode())
     folder.trial_folder(plan).path.mkdir(parents=True, exist_ok=True)
 
     def make(trial, settings):
@@ -85,19 +85,19 @@ def searched(results, search, name="mine", runs_per_trial=1, said=None, held=(),
 
 
 def start():
-    """A starter of pretended runs."""
+    """A fork server of pretended runs."""
     source = Path(__file__).parents[2] / "src"
     path = os.pathsep.join([str(source), str(Path(__file__).parent)])
-    return Starter([sys.executable, __file__], {"PYTHONPATH": path})
+    return ForkServer([sys.executable, __file__], {"PYTHONPATH": path})
 
 
 def launcher(
     folder, runs, seen=None, lease=300.0, losses=5, look=lambda newest: None, machine=None, searcher=None, **options
 ):
     """A launcher of pretended runs, which notes what it reports in the list `seen`."""
-    claims = Claims(folder, lease, losses)
+    leases = Leases(folder, lease, losses)
     report = (lambda attempt: None) if seen is None else seen.append
-    work = Work(folder, runs, claims, report, look, **options)
+    work = Work(folder, runs, leases, report, look, **options)
     return LocalLauncher(work, machine or Machine(RESOURCES), start, searcher)
 
 
@@ -197,11 +197,10 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["play"]:
         sys.exit(_play(sys.argv[2:]))
     elif sys.argv[1:2] == ["task"]:
-        results, name, array, index = sys.argv[2:]
-        ended = run_task(Path(results), name, int(array), int(index), [sys.executable, __file__, "play"])
+        ended = slurm_task(sys.argv[2:], [sys.executable, __file__, "play"], lambda run: True)
         sys.exit(any(attempt.state == "failed" for attempt in ended))
     elif sys.argv[1:2] == ["keep"]:
-        keep_one(sys.argv[2:], [sys.executable, __file__, "play"], lambda run: True)
+        ray_task(sys.argv[2:], [sys.executable, __file__, "play"], lambda run: True)
     else:
-        keeper.LOOK = 0.1
+        supervisor.LOOK = 0.1
         sys.exit(serve(_play, lambda: None))

@@ -14,8 +14,9 @@ def command(folder: SuiteFolder, word: str) -> str:
     """
     suite = folder.name
     if word == "run" and suite not in suite_names():
-        suite = folder.content().get("file")
-    words = ["python", "src/suite.py", word, suite if isinstance(suite, str) and suite.isprintable() else folder.name]
+        file = folder.content().get("file")
+        suite = file if isinstance(file, str) and file.isprintable() else suite
+    words = ["python", "src/suite.py", word, suite]
     if folder.results.absolute() != Path("results").absolute():
         words.append(f"--results={folder.results}")
     return shlex.join(words)

@@ -1,37 +1,44 @@
-"""`suite.py run`: check a suite, freeze it, and start its runs."""
+"""`suite.py run`: check a suite, write its manifest, and start its runs."""
 
 import argparse
-import contextlib
 import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from browser.packages import REQUIREMENTS, missing
 from suites.command.hints import command
+from suites.command.processes import SRC, fork_server
 from suites.command.progress import Progress
 from suites.command.report import PACKAGES, PAGE, is_older, report
 from suites.command.runs import checked_runs, checked_search, environment_configs, is_current, trial_runs
-from suites.command.starter import starter
-from suites.launch.claims import Claims
+from suites.launch import slurm
 from suites.launch.launcher import Launcher, Outcome, Work
+from suites.launch.leases import Leases
 from suites.launch.local import LocalLauncher
-from suites.plan.freezing import freeze
+from suites.launch.ray_launcher import RayLauncher, connected
+from suites.plan.manifest import write_manifest
 from suites.plan.metrics import doubt_about
 from suites.plan.resources import Machine, thread_variables
 from suites.plan.search import TPE
 from suites.plan.suite_file import SuiteFile, read_suite, suite_path
 from suites.search.searcher import Searcher
 from suites.search.study import require_optuna
+from suites.state.runs import DONE, FAILED, SuiteRun
 from suites.state.scores import trial_rows, trials_summary
-from suites.state.state import DONE, FAILED, SuiteFolder, SuiteRun
+from suites.state.state import SuiteFolder
 from suites.state.table import last_line, live
-from suites.state.trials import FAILED as TRIAL_FAILED
 from utils.config.renamed_keys import note_of_former_names
 from utils.errors import ConfigError, MusterError
 from utils.plain_values import counted
+from utils.processes.ray_cluster import require_ray
 from utils.processes.stop_signals import Interrupted
+
+# the commands of SLURM's tasks, and of Ray's, which put their machine's Python before it
+TASK, KEEP = [sys.executable, str(SRC / "suite.py"), "task"], [str(SRC / "suite.py"), "keep"]
 
 
 def launch(options: argparse.Namespace) -> None:
@@ -46,96 +53,115 @@ def launch(options: argparse.Namespace) -> None:
     suite = read_suite(suite_path(options.suite))
     if not (options.dry_run or hasattr(os, "fork")):
         raise ConfigError("suite.py run forks a process for each run, which this system cannot. On Windows, use WSL 2.")
-    machine = Machine(suite.resources, options.jobs)
+    resources = {**suite.resources, "jobs": options.jobs or suite.resources["jobs"]}
+    _require_launcher(suite, resources, options)
+    runs = _checked(suite)
+    if suite.search is not None and (doubt := doubt_about(suite.search.options["metric"], options.results)):
+        print(f"warning: {suite.path}: {doubt}", file=sys.stderr)
+    folder = SuiteFolder(options.results.absolute(), suite.name)
+    if options.dry_run:
+        if suite.learning:
+            print(f"{_trials(suite, runs)}. At a corner of the space:")
+        for run in runs:
+            print(run.id, " ".join(run.words))
+        if options.launcher == "slurm":
+            print("\nThe script for sbatch:\n")
+            print(slurm.script_of(folder, len(runs), resources, TASK), end="")
+        return
+    new, gone = write_manifest(folder, suite, runs)
+    if new or gone:
+        print(f"The suite has changed: {counted(new, 'new run')}, {gone} no longer in it (results stay).")
+    folder.stop.unlink(missing_ok=True)
+    if options.launcher == "slurm":
+        _submit(folder, runs, resources, options)
+    else:
+        _run_here(folder, runs, suite, resources, options)
+
+
+def _require_launcher(suite: SuiteFile, resources: Mapping[str, Any], options: argparse.Namespace) -> None:
+    """Raises: ConfigError: the launcher has no room for a run of this suite, lacks a package, or starts no such."""
+    machine = Machine(resources)
     if options.launcher == "local" and not machine.has_room():
         raise ConfigError(
-            f"{suite.path}: resources.gpus={suite.resources['gpus']:g}: this machine has "
+            f"{suite.path}: resources.gpus={resources['gpus']:g}: this machine has "
             f"{counted(len(machine.gpus), 'GPU')}. With gpus: 0 runs use the processor."
         )
     if options.launcher == "ray":
-        from suites.command.ray import require_for_launcher
-
-        require_for_launcher()
+        require_ray("--launcher=ray")
     elif options.address:
         raise ConfigError(f"--address={options.address} goes with --launcher=ray.")
-    learns = suite.search is not None and suite.search.learns
-    if learns:
+    if suite.learning:
         require_optuna()
         if options.launcher != "local":
             raise ConfigError(
                 f"{suite.path}: search.method={TPE}: --launcher={options.launcher} starts runs that are known "
                 "beforehand. Start the local launcher, on as many machines as share the folder of results."
             )
-    runs = _checked(suite)
-    if suite.search is not None and (doubt := doubt_about(suite.search.options["metric"], options.results)):
-        print(f"warning: {suite.path}: {doubt}", file=sys.stderr)
-    folder = SuiteFolder(options.results.absolute(), suite.name)
-    if options.dry_run:
-        if learns:
-            print(f"{_trials(suite, runs)}. At a corner of the space:")
-        for run in runs:
-            print(run.id, " ".join(run.words))
-        if options.launcher == "slurm":
-            from suites.command.slurm import script
-
-            print("\nThe script for sbatch:\n")
-            print(script(folder, runs, suite.resources, options.jobs), end="")
-        return
-    new, gone = freeze(folder, suite, runs)
-    if new or gone:
-        print(f"The suite has changed: {counted(new, 'new run')}, {gone} no longer in it (results stay).")
-    with contextlib.suppress(FileNotFoundError):
-        folder.stop.unlink()
-    if options.launcher == "slurm":
-        from suites.command.slurm import submit
-
-        submit(folder, runs, suite.resources, options)
-        return
-    _run_here(folder, runs, suite, machine, options)
-
-
-def _trials(suite: SuiteFile, runs: list[SuiteRun]) -> str:
-    return f"{counted(suite.search.options['trials'], 'trial')} of {counted(len(runs), 'run')} each"
 
 
 def _checked(suite: SuiteFile) -> list[SuiteRun]:
     begun = time.monotonic()
-    if suite.search is not None and suite.search.learns:
-        runs = checked_search(suite)
-        what = _trials(suite, runs)
-    else:
-        runs = checked_runs(suite)
-        what = counted(len(runs), "run")
+    runs = checked_search(suite, suite.learning) if suite.learning else checked_runs(suite)
+    what = _trials(suite, runs) if suite.learning else counted(len(runs), "run")
     if note := note_of_former_names():
         print(note)
     print(f"{suite.name}: {what}, checked in {time.monotonic() - begun:.1f} s", flush=True)
     return runs
 
 
-def _run_here(
-    folder: SuiteFolder, runs: list[SuiteRun], suite: SuiteFile, machine: Machine, options: argparse.Namespace
+def _trials(suite: SuiteFile, runs: list[SuiteRun]) -> str:
+    return f"{counted(suite.trials, 'trial')} of {counted(len(runs), 'run')} each"
+
+
+def _submit(
+    folder: SuiteFolder, runs: list[SuiteRun], resources: Mapping[str, Any], options: argparse.Namespace
 ) -> None:
+    """Submit what is to be done as one array.
+
+    Raises:
+        MusterError: SLURM is not there, or refuses the job.
+    """
+    leases = Leases(folder, options.lease, resources["losses"])
+    wanted, failed = slurm.unfinished(folder, runs, leases, options.retry_failed)
+    if not wanted:
+        newest = folder.newest()
+        done = sum(run.id in newest and newest[run.id].state == DONE for run in runs)
+        others = "; others have failed or are in the queue" if done < len(runs) else ""
+        print(f"Nothing to submit: {done} of {counted(len(runs), 'run')} done{others}.")
+        return
+    job = slurm.submit(folder, wanted, failed, resources, TASK, options.lease)
+    print(f"Job {job}: {counted(len(wanted), 'run')}. {command(folder, 'status')} shows them.")
+
+
+def _run_here(
+    folder: SuiteFolder,
+    runs: list[SuiteRun],
+    suite: SuiteFile,
+    resources: Mapping[str, Any],
+    options: argparse.Namespace,
+) -> None:
+    """Run the launcher of this machine, or that of Ray, until the suite is done."""
     if absent := missing(*PACKAGES):
         print(
             f"The page of figures at the end needs packages that are not installed: {', '.join(absent)}. Install them "
             f"meanwhile with: pip install -r {REQUIREMENTS}"
         )
-    learns, count = suite.search is not None and suite.search.learns, len(runs)
-    if learns:
-        count, runs = count * suite.search.options["trials"], folder.runs()
+    count = len(runs)
+    if suite.learning:
+        count, runs = count * suite.trials, folder.runs()
     progress = Progress(folder, runs, sys.stdout, count)
-    claims = Claims(folder, options.lease, suite.resources["losses"])
-    work = Work(folder, runs, claims, progress.report, progress.look, options.retry_failed, is_current)
+    leases = Leases(folder, options.lease, resources["losses"])
+    work = Work(folder, runs, leases, progress.report, progress.look, options.retry_failed, is_current)
+    launcher: Launcher
     if options.launcher == "ray":
-        from suites.command.ray import ray_launcher
-
-        launcher: Launcher = ray_launcher(work, suite.resources, options)
+        cluster = connected(options.address, resources)
+        launcher = RayLauncher(work, cluster, resources, KEEP, options.lease)
     else:
-        searcher = None
-        if learns:
-            searcher = Searcher(folder, suite.search, partial(trial_runs, suite), progress.say, options.retry_failed)
-        variables = thread_variables(suite.resources["threads"], machine.cores_each())
-        start = partial(starter, environment_configs(suite), options.cold, variables)
+        searcher, machine = None, Machine(resources)
+        if suite.learning:
+            searcher = Searcher(folder, suite.learning, partial(trial_runs, suite), progress.say, options.retry_failed)
+        variables = thread_variables(resources["threads"], machine.cores_each())
+        start = partial(fork_server, environment_configs(suite), options.cold, variables)
         launcher = LocalLauncher(work, machine, start, searcher)
     with progress:
         outcome = launcher.run()
@@ -167,7 +193,7 @@ def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
             f"{so_far}, {failed} failed: {command(folder, 'status')} shows the "
             f"last errors, {folder.output('').parent} has all that they printed. --retry-failed tries them again."
         )
-    if errors := [row.error for row in trials if row.state == TRIAL_FAILED]:
+    if errors := [row.error for row in trials if row.state == FAILED]:
         raise MusterError(
             f"{len(errors)} of {counted(len(trials), 'trial')} failed, the last one: {last_line(errors[-1])}"
         )

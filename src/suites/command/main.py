@@ -4,11 +4,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from records.layout import SUITES
 from records.run_score import LAST
-from suites.launch.claims import LEASE
+from suites.launch.leases import LEASE
 from suites.state.state import SuiteFolder, suite_names
 from utils.console import fitted, terminal_width
 from utils.errors import ConfigError
@@ -37,7 +37,7 @@ examples:
 
 
 class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> None:
+    def error(self, message: str) -> NoReturn:
         raise ConfigError(f"{message[0].upper()}{message[1:]}. See python src/{self.prog} --help.")
 
 
@@ -105,7 +105,7 @@ def folder_of(options: argparse.Namespace) -> SuiteFolder:
 
         name = read_suite(suite_path(name)).name
     folder = SuiteFolder(options.results, name)
-    if "/" in name or not folder.frozen.is_file():
+    if "/" in name or not folder.manifest.is_file():
         names = suite_names(options.results)
         begun = suggestion(name, names) if names else f" {options.results / SUITES} has none."
         raise ConfigError(f"The suite '{shown(name)}' has not been started.{begun}")

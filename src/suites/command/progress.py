@@ -4,7 +4,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from suites.state.state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from suites.state.runs import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, SuiteRun
+from suites.state.state import Attempt, SuiteFolder
 from suites.state.table import live, suite_table
 from utils.console import ERASE_BELOW, terminal_width
 from utils.timehelper import about
@@ -64,9 +65,7 @@ class Progress:
         self._drawn = time.monotonic()
         table = suite_table(self._runs, live(self._folder, newest))
         total, left = table.total, table.seconds_left()
-        parts = [f"{total.done}/{total.runs} done", f"{total.running} running", f"{total.waiting} waiting"]
-        parts += [f"{total.failed} failed"] if total.failed else []
-        parts += [f"{100 * total.steps / max(total.all_steps, 1):.0f} % of the steps"]
+        parts = [f"{total.done}/{total.runs} done", *total.counts(), f"{total.percent:.0f} % of the steps"]
         parts += [f"about {about(left)} left"] if left is not None else []
         line = " · ".join(parts)
         if self._terminal:

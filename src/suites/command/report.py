@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from records.run_score import LAST, score_title
 from suites.command.hints import command
+from suites.state.runs import DONE, DROPPED, RUNNING, STOPPED
 from suites.state.scores import TrialRow, trial_rows
-from suites.state.state import DONE, DROPPED, RUNNING, STOPPED, SuiteFolder
+from suites.state.state import SuiteFolder
 from suites.state.table import live
 from suites.state.trials import AXIS, MINIMIZE, SearchPlan
 from utils.errors import ConfigError

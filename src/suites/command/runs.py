@@ -15,20 +15,17 @@ from cli.settings import check_settings, texts_as_typed
 from cli.summary import check_summary
 from records.tokens import MAP_ARGUMENTS
 from suites.plan.expansion import HASH_LENGTH, Point, expanded, run_id, words_of
-from suites.plan.search import nested
-from suites.plan.suite_file import MOST_RUNS, SuiteFile, suite_path, with_trial
-from suites.state.state import SuiteRun
+from suites.plan.search import Search, nested
+from suites.plan.suite_file import MOST_RUNS, SuiteFile, with_trial
+from suites.state.runs import SuiteRun
 from suites.state.trials import AXIS
 from utils.config.merging import CONFIG_DIR, config_path, recursive_dict_update
 from utils.errors import ConfigError
 from utils.files.written_numbers import plain, texts_of
 
 
-def checked_runs(suite: SuiteFile, looked_at: Callable[[int, int], Any] = lambda done, all_: None) -> list[SuiteRun]:
+def checked_runs(suite: SuiteFile) -> list[SuiteRun]:
     """The runs of a suite, every one checked as before it starts.
-
-    Args:
-        looked_at: called with the number of runs that are checked, and of all.
 
     Raises:
         ConfigError: the first run that main.py would refuse, with the message and its place in the suite.
@@ -37,21 +34,20 @@ def checked_runs(suite: SuiteFile, looked_at: Callable[[int, int], Any] = lambda
         family: {name: _config_of(suite, name, family) for name in chosen}
         for family, chosen in (("algs", suite.algorithms), ("envs", suite.values("environment")))
     }
-    points, runs, compose = expanded(suite), [], cache(compose_config)
+    runs, compose = [], cache(compose_config)
     with_settings = {name for name in names["algs"].values() if reads_settings(config_path(name, "algs"))}
-    for point in points:
+    for point in expanded(suite):
         try:
             configs = names["algs"][point.algorithm], names["envs"][point.environment]
             runs.append(_run(suite, point, configs, None if configs[0] in with_settings else compose))
         except ConfigError as error:
             where = ", ".join(filter(None, (point.row, point.map or point.environment, f"seed {point.seed}")))
             raise ConfigError(f"{suite.path}: {where}: {error}") from None
-        looked_at(len(runs), len(points))
     _refuse_twins(suite, runs)
     return runs
 
 
-def checked_search(suite: SuiteFile) -> list[SuiteRun]:
+def checked_search(suite: SuiteFile, search: Search) -> list[SuiteRun]:
     """The runs that a trial has, in a search whose trials are not known beforehand: of the trial at its first corner.
 
     Every choice and every bound of the space is checked as `checked_runs` does.
@@ -59,10 +55,10 @@ def checked_search(suite: SuiteFile) -> list[SuiteRun]:
     Raises:
         ConfigError: main.py would refuse one of them, or there are too many runs.
     """
-    trials, shape = suite.search.options["trials"], []
-    for settings in reversed(suite.search.corners()):
+    shape: list[SuiteRun] = []
+    for settings in reversed(search.corners()):
         shape = checked_runs(with_trial(suite, "t0", nested(settings)))
-        if (count := trials * len(shape)) > MOST_RUNS:
+        if (count := suite.trials * len(shape)) > MOST_RUNS:
             raise ConfigError(f"{suite.path}: {count} runs; a suite may have {MOST_RUNS}. Divide it into several.")
     return shape
 
@@ -165,6 +161,3 @@ def _refuse_twins(suite: SuiteFile, runs: list[SuiteRun]) -> None:
             if (twin := seen.setdefault(key, run)) is not run:
                 names = run.id if run.id == twin.id else f"{twin.id} and {run.id}"
                 raise ConfigError(f"{suite.path}: two runs are the same: {names}. Do overrides set the same values?")
-
-
-__all__ = ["checked_runs", "suite_path"]

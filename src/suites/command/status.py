@@ -3,25 +3,27 @@
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from suites.command.hints import command
-from suites.command.trials import aligned, trials_text, without_empty
 from suites.launch import slurm
-from suites.launch.claims import Claims
-from suites.state.scores import TrialRow, trial_rows
-from suites.state.state import RUNNING, SuiteFolder
+from suites.launch.leases import Leases
+from suites.state.runs import RUNNING
+from suites.state.scores import TrialRow, trial_rows, trials_summary
+from suites.state.state import SuiteFolder
 from suites.state.table import Cell, SuiteTable, last_line, live, suite_table
 from suites.state.trials import SearchPlan
 from utils.console import terminal_width
 from utils.files.whole_files import write_whole
-from utils.plain_values import counted
+from utils.plain_values import counted, shown
 from utils.timehelper import about
 
 # seconds between drawings, and between looks
 REDRAW, LOOK = 2.0, 0.5
 # seconds between questions to SLURM's controller, which serves the whole site
 ASK = 30.0
-HEADINGS = ("algorithm", "map", "done", "running", "failed", "steps", "steps/s", "left", "last error")
+# trials of the table
+MOST_SHOWN = 20
 _CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -73,43 +75,77 @@ def status_text(folder: SuiteFolder, table: SuiteTable, width: int | None = None
     Args:
         width: columns; longer lines are cut. None: as long as they are.
     """
-    rows = [HEADINGS, *(_row(cell, table.total.speed) for cell in table.cells)]
-    return "\n".join([summary(folder, table)[:width], "", *aligned(without_empty(rows), 2, width)])
+    cells, left = table.cells, [cell.seconds_left(table.total.speed) for cell in table.cells]
+    columns = [
+        Column("algorithm", [cell.algorithm for cell in cells], text=True),
+        Column("map", [cell.map for cell in cells], text=True),
+        Column("done", [f"{cell.done}/{cell.runs}" for cell in cells]),
+        Column("running", [str(cell.running or "") for cell in cells]),
+        Column("failed", [str(cell.failed or "") for cell in cells]),
+        Column("steps", [f"{cell.percent:.0f} %" for cell in cells]),
+        Column("steps/s", [f"{cell.speed:,.0f}" if cell.speed else "" for cell in cells]),
+        Column("left", [about(seconds) if seconds else "" for seconds in left]),
+        Column("last error", [last_line(cell.error) for cell in cells], text=True),
+    ]
+    return "\n".join([summary(folder, table)[:width], "", *lines_of(columns, width)])
 
 
 def summary(folder: SuiteFolder, table: SuiteTable) -> str:
     """One line about the whole suite."""
     total, left = table.total, table.seconds_left()
-    parts = [
-        f"{total.done} of {counted(total.runs, 'run')} done",
-        f"{total.running} running",
-        f"{total.waiting} waiting",
-    ]
-    parts += [f"{total.failed} failed"] if total.failed else []
+    parts = [f"{total.done} of {counted(total.runs, 'run')} done", *total.counts()]
     parts += [f"{total.dropped} dropped by the search"] if total.dropped else []
     parts += [f"about {about(left)} left"] if left and total.running else []
     parts += ["stopping"] if folder.stop.exists() and total.running else []
     return f"{folder.name}: {', '.join(parts)}"
 
 
-def _row(cell: Cell, speed: float | None) -> tuple[str, ...]:
-    left = cell.seconds_left(speed)
-    return (
-        cell.algorithm,
-        cell.map,
-        f"{cell.done}/{cell.runs}",
-        str(cell.running or ""),
-        str(cell.failed or ""),
-        f"{100 * cell.steps / max(cell.all_steps, 1):.0f} %",
-        f"{cell.speed:,.0f}" if cell.speed else "",
-        about(left) if left else "",
-        last_line(cell.error),
-    )
+def trials_text(plan: SearchPlan, rows: Sequence[TrialRow], width: int | None = None) -> str:
+    """The best trials, and those that are under way.
+
+    Args:
+        rows: all of them, in order.
+        width: columns; longer lines are cut. None: as long as they are.
+    """
+    best = rows[:MOST_SHOWN]
+    settings = dict.fromkeys(key for row in best for key in row.trial.settings)
+    columns = [
+        Column("trial", [row.trial.name for row in best], text=True),
+        Column("state", [row.state for row in best], text=True),
+        Column(plan.metric or "value", ["" if row.value is None else f"{row.value:.4g}" for row in best]),
+        Column("runs", [f"{row.done}/{len(row.trial.runs)}" for row in best]),
+        *(Column(key, [shown(row.trial.settings.get(key, "")) for row in best]) for key in settings),
+        Column("last error", [last_line(row.error) for row in best], text=True),
+    ]
+    lines = [trials_summary(plan, rows)[:width], "", *lines_of(columns, width)]
+    if len(rows) > MOST_SHOWN:
+        lines.append(f"... and {len(rows) - MOST_SHOWN} more: suite.py report lists all."[:width])
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table. `text`: its cells begin below one another; those of others end there."""
+
+    heading: str
+    cells: list[str]
+    text: bool = False
+
+
+def lines_of(columns: Sequence[Column], width: int | None = None) -> list[str]:
+    """The lines of a table, without the columns in which nothing stands."""
+    blocks = []
+    for column in columns:
+        if any(column.cells):
+            cells = [column.heading, *column.cells]
+            size = max(map(len, cells))
+            blocks.append([cell.ljust(size) if column.text else cell.rjust(size) for cell in cells])
+    return ["  ".join(cells).rstrip()[:width] for cells in zip(*blocks, strict=True)]
 
 
 def stop(folder: SuiteFolder) -> None:
     """Ask all runs of a suite to save and stop, on whatever machine, and wait for them."""
-    claims, newest = Claims(folder), live(folder, folder.newest())
+    leases, newest = Leases(folder), live(folder, folder.newest())
     total = suite_table(folder.runs(), newest).total
     if total.runs and not _unfinished(total, *trial_rows(folder, newest)) and not total.failed:
         print(f"{folder.name}: {total.done} of {counted(total.runs, 'run')} done: there is nothing to stop.")
@@ -119,7 +155,7 @@ def stop(folder: SuiteFolder) -> None:
         print(f"The tasks of job {job} that had not begun are cancelled.")
     last = None
     try:
-        while running := [one for one in folder.newest().values() if one.state == RUNNING and not claims.is_over(one)]:
+        while running := [one for one in folder.newest().values() if one.state == RUNNING and not leases.is_over(one)]:
             if len(running) != last:
                 last = len(running)
                 print(f"{counted(last, 'run')} to stop. Ctrl-C ends this wait, not the stop.", flush=True)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from suites.launch.claims import Claims
-from suites.state.state import DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from suites.launch.leases import Leases
+from suites.state.runs import DROPPED, FAILED, LOST, RUNNING, STOPPED, SuiteRun
+from suites.state.state import Attempt, SuiteFolder
 from utils.console import ERASE_BELOW
 
 # seconds between looks at the folder when nothing ends here
@@ -42,7 +43,7 @@ class Work:
     Attributes:
         folder: the suite's.
         runs: in the order in which they are wanted.
-        claims: of this launcher.
+        leases: of this launcher.
         report: called with an attempt whenever one begins or ends by this launcher.
         look: called with the newest attempts at every look at the folder.
         retry_failed: whether runs that had failed before this start are tried again.
@@ -51,7 +52,7 @@ class Work:
 
     folder: SuiteFolder
     runs: list[SuiteRun]
-    claims: Claims
+    leases: Leases
     report: Callable[[Attempt], Any]
     look: Callable[[dict[str, Attempt]], Any]
     retry_failed: bool = False
@@ -62,7 +63,7 @@ class Launcher:
     """Starts a suite's runs; where and how is for its children to say, in the methods at its end."""
 
     def __init__(self, work: Work):
-        self._folder, self._claims = work.folder, work.claims
+        self._folder, self._leases = work.folder, work.leases
         self._runs = {run.id: run for run in work.runs}
         self._report, self._look = work.report, work.look
         self._is_current = work.is_current
@@ -76,9 +77,10 @@ class Launcher:
 
     def run(self) -> Outcome:
         """Until every run is done or has failed, wherever it ran; or until it is stopped."""
-        before = {signum: signal.signal(signum, self._note) for signum in (signal.SIGINT, signal.SIGTERM)}
+        handlers = {signum: signal.signal(signum, self._note) for signum in (signal.SIGINT, signal.SIGTERM)}
+        newest: dict[str, Attempt] = {}
+        forced = 0.0
         try:
-            newest, forced = {}, 0.0
             while True:
                 newest = self._folder.newest()
                 self._note_ended(newest)
@@ -94,8 +96,8 @@ class Launcher:
                 self._wait(0.05 if stops else LOOK)
             stopped = bool(self._stops())
         finally:
-            for signum, handler in before.items():
-                signal.signal(signum, handler)
+            for stopping, handler in handlers.items():
+                signal.signal(stopping, handler)
             self._close()
         signum = self._signals[0] if self._signals else None
         return Outcome(newest, signum, stopped, self._changed, self._refused)
@@ -113,10 +115,10 @@ class Launcher:
 
     def _is_free(self, run: str, attempt: Attempt | None) -> bool:
         if attempt is None or attempt.state in (STOPPED, LOST, DROPPED):
-            return attempt is None or self._claims.may_continue(attempt)
+            return attempt is None or self._leases.may_continue(attempt)
         if attempt.state == RUNNING:
-            over = run not in self._mine and self._claims.is_over(attempt)
-            # its keeper may have written down the end, and ended, since the file was read
+            over = run not in self._mine and self._leases.is_over(attempt)
+            # its supervisor may have written down the end, and ended, since the file was read
             return over and self._folder.attempt(run, attempt.number) == attempt
         return attempt.state == FAILED and self._retried.get(run) == attempt.number
 

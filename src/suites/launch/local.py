@@ -1,7 +1,6 @@
 """The launcher of one machine: as many runs at a time as there is room for, until the suite is done."""
 
 import os
-import select
 import signal
 import time
 from collections.abc import Callable
@@ -9,15 +8,14 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from suites.launch.claims import Claim
-from suites.launch.keeper import command_of
+from suites.launch.fork_server import ForkServer, Request
 from suites.launch.launcher import Launcher, Work
 from suites.launch.processes import is_alive
-from suites.launch.starter import Request, Starter
-from suites.plan.places import Place, Places
+from suites.launch.supervisor import command_of
 from suites.plan.resources import Machine
-from suites.state.state import LOST, RUNNING, Attempt
-from utils.files.whole_files import write_whole
+from suites.plan.slots import Slot, Slots
+from suites.state.runs import LOST, RUNNING, SuiteRun
+from suites.state.state import Attempt
 
 if TYPE_CHECKING:
     from suites.search.searcher import Searcher
@@ -28,15 +26,17 @@ class LocalLauncher(Launcher):
 
     Args:
         machine: what there is for runs.
-        start: makes a starter.
+        start: makes a fork server.
         searcher: makes more runs as it learns from those that are done.
     """
 
-    def __init__(self, work: Work, machine: Machine, start: Callable[[], Starter], searcher: "Searcher | None" = None):
+    def __init__(
+        self, work: Work, machine: Machine, start: Callable[[], ForkServer], searcher: "Searcher | None" = None
+    ):
         super().__init__(work)
         self._machine, self._start, self._searcher = machine, start, searcher
-        self._starter: Starter | None = None
-        self._places = Places()
+        self._server: ForkServer | None = None
+        self._slots = Slots()
         self._mine: dict[str, Attempt] = {}
         self._told: dict[str, int] = {}
 
@@ -52,29 +52,29 @@ class LocalLauncher(Launcher):
             if not self._is_free(run.id, before):
                 continue
             # before what takes longer: without room it comes to this at every look
-            with self._places.alone():
-                if self._machine.place(self._taken(newest, here)) is None:
+            with self._slots.alone():
+                if self._machine.slot(self._taken(newest, here)) is None:
                     break
             if not self._still_current(run):
                 continue
-            with self._places.alone():
-                place = self._machine.place(self._taken(newest, here))
-                if place is None:
+            with self._slots.alone():
+                slot = self._machine.slot(self._taken(newest, here))
+                if slot is None:
                     break
-                claim = self._claims.claim(run, before, place.cores, place.gpus)
-                if claim is not None:
-                    self._places.take(self._folder, claim.attempt, place)
-            if claim is not None and self._begin(claim):
-                here.append(claim.attempt)
+                attempt = self._leases.take(run, before, slot.cores, slot.gpus)
+                if attempt is not None:
+                    self._slots.take(self._folder, attempt, slot)
+            if attempt is not None and self._begin(run, attempt):
+                here.append(attempt)
                 started = True
         return started
 
-    def _taken(self, newest: dict[str, Attempt], here: list[Attempt]) -> list[Place]:
+    def _taken(self, newest: dict[str, Attempt], here: list[Attempt]) -> list[Slot]:
         """What runs have of this machine; without locks, those of this suite, as far as this launcher has read."""
-        if (taken := self._places.taken()) is not None:
+        if (taken := self._slots.taken()) is not None:
             return taken
-        everyones = [attempt for attempt in newest.values() if self._claims.is_here(attempt)]
-        return [*map(self._machine.place_of, [*everyones, *(one for one in here if one not in everyones)])]
+        others = [attempt for attempt in newest.values() if attempt not in here and self._leases.is_here(attempt)]
+        return [self._machine.slot_of(attempt) for attempt in (*here, *others)]
 
     def _take_trials(self, newest: dict[str, Attempt], running: int) -> None:
         """Take up the runs that a search wants by now."""
@@ -90,16 +90,15 @@ class LocalLauncher(Launcher):
         searches = self._searcher is not None and self._searcher.unfinished and not self._changed
         return searches or super()._elsewhere(newest)
 
-    def _begin(self, claim: Claim) -> bool:
-        attempt = claim.attempt
-        words = command_of(self._folder.results, attempt, claim.run.words, claim.run.confirmed)
+    def _begin(self, run: SuiteRun, attempt: Attempt) -> bool:
+        words = command_of(self._folder.results, attempt, run)
         environment = self._machine.environment(attempt.gpus)
         request = Request(str(self._folder.results), self._folder.name, attempt, words, environment)
         for _ in range(2):
-            if self._starter is None or not self._starter.alive:
-                self._starter = self._start()
-            if self._starter.start(request):
-                self._mine[attempt.run] = attempt
+            if self._server is None or not self._server.alive:
+                self._server = self._start()
+            if self._server.start(request):
+                self._mine[run.id] = attempt
                 self._report(attempt)
                 return True
         self._lose(attempt)
@@ -107,42 +106,40 @@ class LocalLauncher(Launcher):
 
     def _is_orphan(self, attempt: Attempt) -> bool:
         """Whether an attempt is under way on this machine whose launcher has ended."""
-        if not self._claims.is_here(attempt):
+        if not self._leases.is_here(attempt):
             return False
         pid, _, rest = attempt.launcher.partition("-")
         return not pid.isdigit() or not is_alive(int(pid), rest.partition("-")[0])
 
     def _note_ended(self, newest: dict[str, Attempt]) -> None:
-        """Forget what has ended; a run whose starter died before it began is lost."""
+        """Forget what has ended; a run whose fork server died before it began is lost."""
         for run, begun in list(self._mine.items()):
             now = newest.get(run, begun)
-            never = now.number == begun.number and now.pid == os.getpid()
-            if not never:
-                self._places.give(self._folder, begun)
-            if never and (self._starter is None or not self._starter.alive):
-                self._lose(now)
-                now = replace(now, state=LOST)
-            if now.number != begun.number or now.state != RUNNING or (not never and self._claims.is_over(now)):
-                newest[run] = now
-                del self._mine[run]
-                self._told.pop(run, None)
-                if now.number == begun.number:
-                    self._report(now)
+            if now.number == begun.number and now.pid == os.getpid():  # its supervisor has not begun
+                if self._server is not None and self._server.alive:
+                    continue
+                newest[run] = now = self._lose(now)
+            else:
+                self._slots.give(self._folder, begun)
+                if now.number == begun.number and now.state == RUNNING and not self._leases.is_over(now):
+                    continue
+            del self._mine[run]
+            self._told.pop(run, None)
+            if now.number == begun.number:
+                self._report(now)
 
-    def _lose(self, attempt: Attempt) -> None:
-        self._places.give(self._folder, attempt)
-        path = self._folder.place(attempt.run, attempt.number)
-        with suppress(OSError):
-            write_whole(
-                str(path), replace(attempt, state=LOST, ended=time.time(), error="It did not start.").to_bytes()
-            )
+    def _lose(self, attempt: Attempt) -> Attempt:
+        self._slots.give(self._folder, attempt)
+        lost = replace(attempt, state=LOST, ended=time.time(), error="It did not start.")
+        self._folder.write(lost)
+        return lost
 
     def _stop(self, newest: dict[str, Attempt], stops: int) -> None:
-        """Tell keepers to stop, as often as this launcher was told to."""
+        """Tell supervisors to stop, as often as this launcher was told to."""
         for run in self._mine:
             attempt = newest.get(run)
             if attempt is None or attempt.pid == os.getpid():
-                continue  # its keeper has not begun
+                continue  # its supervisor has not begun
             while self._told.get(run, 0) < stops:
                 self._told[run] = self._told.get(run, 0) + 1
                 with suppress(ProcessLookupError, PermissionError):
@@ -152,17 +149,16 @@ class LocalLauncher(Launcher):
 
     def _wait(self, seconds: float) -> None:
         """Until a run here has ended, or a signal comes."""
-        if self._starter is None or not self._starter.alive:
+        if self._server is None or not self._server.alive:
             time.sleep(seconds)
             return
         end = time.monotonic() + seconds
         count = len(self._signals)
         while (left := end - time.monotonic()) > 0 and len(self._signals) == count:
             # Python continues a wait that a signal handler interrupted
-            if select.select([self._starter], [], [], min(left, 0.2))[0]:
-                self._starter.ended()
+            if self._server.wait(min(left, 0.2)):
                 return
 
     def _close(self) -> None:
-        if self._starter is not None:
-            self._starter.close()
+        if self._server is not None:
+            self._server.close()

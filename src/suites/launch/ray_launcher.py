@@ -1,10 +1,11 @@
 """The launcher on Ray: a task for each run, which Ray starts where there is room.
 
-A task is the parent of a keeper (`suites.launch.ray_task`), which claims its run in the suite's folder like all others:
-Ray decides when and where, and the files what is done. So tasks are never repeated by Ray; what became of one that
-is gone its run's file says.
+A task is the parent of a supervisor (`suites.launch.ray_task`), which takes its run in the suite's folder like all
+others: Ray decides when and where, and the files what is done. So tasks are never repeated by Ray; what became of one
+that is gone its run's file says.
 """
 
+import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,8 +14,10 @@ from typing import Any
 
 from suites.launch import ray_task
 from suites.launch.launcher import Launcher, Work
-from suites.plan.resources import cores_asked_for, thread_variables
-from suites.state.state import FAILED, RUNNING, Attempt, SuiteRun
+from suites.plan.resources import cores_asked_for, task_variables
+from suites.state.runs import FAILED, RUNNING, SuiteRun
+from suites.state.state import Attempt
+from utils.errors import ConfigError
 from utils.plain_values import escaped
 from utils.processes.ray_cluster import RayCluster
 
@@ -41,29 +44,20 @@ class RayLauncher(Launcher):
 
     Args:
         cluster: that this process is connected to; closed at the end.
-        resources: of the suite.
-        jobs: runs at a time; 0: as many as the cluster has room for.
-        program: the script and the first words that call `suites.launch.one_run.keep_one`.
+        resources: of the suite; `jobs`: runs at a time, 0: as many as the cluster has room for.
+        program: the script and the first words that call `suites.launch.tasks.ray_task`.
         lease: seconds.
     """
 
-    def __init__(
-        self,
-        work: Work,
-        cluster: RayCluster,
-        resources: Mapping[str, Any],
-        jobs: int,
-        program: list[str],
-        lease: float,
-    ):
+    def __init__(self, work: Work, cluster: RayCluster, resources: Mapping[str, Any], program: list[str], lease: float):
         super().__init__(work)
         self._cluster, self._resources, self._program, self._lease = cluster, resources, program, lease
-        self._most = jobs or resources["jobs"] or MOST
+        self._most = resources["jobs"] or MOST
         self._mine: dict[str, _Task] = {}
         self._lost: dict[str, int] = {}
         self._stopped = 0
         (work.folder.path / RAY).mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._stops_file = work.folder.path / RAY / f"{work.claims.launcher}.stops"
+        self._stops_file = work.folder.path / RAY / f"{work.leases.launcher}.stops"
         ray, wanted = cluster.ray, needed(resources)
         # by value: see there
         ray.cloudpickle.register_pickle_by_value(ray_task)
@@ -84,12 +78,9 @@ class RayLauncher(Launcher):
 
     def _submit(self, run: SuiteRun, before: Attempt | None) -> None:
         failed = before.number if before is not None and before.state == FAILED else 0
-        places = [str(self._folder.results), self._folder.name, run.id]
-        numbers = [self._lease, self._resources["losses"], needed(self._resources)["gpus"], failed]
-        words = [*places, *map(str, numbers)]
-        variables = thread_variables(self._resources["threads"], cores_asked_for(self._resources))
-        if self._resources["gpus"] == 0:
-            variables["CUDA_VISIBLE_DEVICES"] = ""
+        numbers = (self._lease, self._resources["losses"], needed(self._resources)["gpus"], failed)
+        words = [str(self._folder.results), self._folder.name, run.id, *map(str, numbers)]
+        variables = task_variables(self._resources)
         reference = self._attend.remote(self._program, words, str(self._stops_file), variables)
         self._mine[run.id] = _Task(reference, before.number if before else 0)
 
@@ -115,14 +106,14 @@ class RayLauncher(Launcher):
         """Note the end of a task, which is not always the end of its run.
 
         Args:
-            code: of the keeper; None: the task is lost, for the reason in `text`.
+            code: of the supervisor; None: the task is lost, for the reason in `text`.
         """
         # read after the task has ended: what `newest` has may be older
         now = self._folder.newest().get(run)
         if now is not None and now.number > task.before:
             self._lost.pop(run, None)
             newest[run] = now
-            if now.state != RUNNING or self._claims.is_over(now):
+            if now.state != RUNNING or self._leases.is_over(now):
                 self._report(now)
             return
         if task.cancelled or self._stops():
@@ -158,6 +149,24 @@ class RayLauncher(Launcher):
         self._cluster.close()
         with suppress(OSError):
             self._stops_file.unlink()
+
+
+def connected(address: str | None, resources: Mapping[str, Any]) -> RayCluster:
+    """The cluster at an address, or one of this machine alone, for runs with these resources.
+
+    Raises:
+        ConfigError: there is no such cluster, or a cluster of this machine alone has no room for a run.
+    """
+    wanted = needed(resources)
+    # a cluster of our own offers what the command line asks for
+    cluster = RayCluster(address, resources["jobs"] * max(int(wanted["cpus"]), 1) or None)
+    if not cluster.has_room(**wanted):
+        asked = ", ".join(f"{amount:g} {name}" for name, amount in wanted.items() if amount)
+        if cluster.own:
+            cluster.close()
+            raise ConfigError(f"resources: this machine has no room for a run: {asked}.")
+        print(f"No machine of the cluster has room for a run ({asked}): they wait until one joins.", file=sys.stderr)
+    return cluster
 
 
 def needed(resources: Mapping[str, Any]) -> dict[str, float]:

@@ -1,7 +1,7 @@
-"""What a task of Ray's does on the machine where Ray starts it: be the parent of a run's keeper.
+"""What a task of Ray's does on the machine where Ray starts it: be the parent of a run's supervisor.
 
 The launcher sends this module's functions by value, so that a machine without Muster can say so: nothing of Muster is
-imported here. The keeper is a process of its own: Ray's have threads, and what they fork may hang.
+imported here. The supervisor is a process of its own: Ray's have threads, and what they fork may hang.
 """
 
 import os
@@ -13,20 +13,20 @@ import time
 
 # seconds between looks at the file of stops, and between two signals of one kind, which at a time would be one
 LOOK, BETWEEN = 0.3, 0.05
-# bytes of what a keeper printed
+# bytes of what a supervisor printed
 LAST = 3000
 
 
 def attend(program: list[str], words: list[str], stops: str, variables: dict[str, str]) -> tuple[int, str]:
-    """Start a run's keeper and stay with it.
+    """Start a run's supervisor and stay with it.
 
-    When this process ends first, the keeper's run saves and stops: what Ray has given back is not used any more.
+    When this process ends first, the supervisor's run saves and stops: what Ray has given back is not used any more.
 
     Args:
         program: the script to call with this machine's Python, and its first word.
         words: further ones, to which this process's number is added.
         stops: a file with a byte for each time that runs are asked to stop.
-        variables: of the environment of keeper and run.
+        variables: of the environment of supervisor and run.
 
     Returns:
         its exit code, and its last lines.

@@ -72,7 +72,8 @@ def _groups(suite: SuiteFile) -> list[tuple[tuple[str, ...], list[tuple]]]:
     """Axes that are chosen together, with their values; a group stands where its first axis does."""
     values = {axis: suite.values(axis) for axis in suite.axes if axis != "environment"}
     values["map"] = suite.scenarios
-    groups, done = [], set()
+    groups: list[tuple[tuple[str, ...], list[tuple]]] = []
+    done: set[str] = set()
     for axis in values:
         if axis not in done:
             zipped = tuple(next((group for group in suite.zipped if axis in group), [axis]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from suites.plan.places import Place
+from suites.plan.slots import Slot
 from suites.state.state import Attempt
 from utils.config.options import Option
 from utils.errors import ConfigError
@@ -44,40 +44,37 @@ class Machine:
     Args:
         resources: of a suite.
         cores, gpus: those there are; None: found out.
-        jobs: runs at a time; 0: as the suite says.
     """
 
-    def __init__(
-        self, resources: Mapping[str, Any], jobs: int = 0, cores: list[int] | None = None, gpus: list[str] | None = None
-    ):
+    def __init__(self, resources: Mapping[str, Any], cores: list[int] | None = None, gpus: list[str] | None = None):
         self.cores = _cores() if cores is None else cores
         self.gpus = _gpus() if gpus is None else gpus
         self.each, self._pinned = resources["gpus"], resources["cores"]
-        self.jobs = jobs or resources["jobs"] or max(len(self.cores) // max(resources["cores"], 1), 1)
+        self.jobs = resources["jobs"] or max(len(self.cores) // max(resources["cores"], 1), 1)
 
-    def place(self, taken: Sequence[Place]) -> Place | None:
+    def slot(self, taken: Sequence[Slot]) -> Slot | None:
         """Cores and cards for one run more, besides those that are taken; None: there is no room on a card.
 
         Of cores those come first that the fewest runs are pinned to.
         """
-        used = Counter(core for place in taken for core in place.cores)
+        used = Counter(core for slot in taken for core in slot.cores)
         least_used = sorted(self.cores, key=lambda core: (used[core], core))
         cores = sorted(least_used[: self._pinned]) if self._pinned < len(self.cores) else []
         if not self.each:
-            return Place(cores)
+            return Slot(cores)
         load: Counter = Counter()
-        for place in taken:
-            load.update(dict.fromkeys(place.gpus, place.share))
+        for slot in taken:
+            load.update(dict.fromkeys(slot.gpus, slot.share))
         share = min(self.each, 1)
         room = [gpu for gpu in self.gpus if load[gpu] + share <= 1 + _ROUNDING]
         wanted = max(int(self.each), 1)
         # shares of one card: the fullest with room, which leaves whole ones free
         room.sort(key=lambda gpu: (-load[gpu], self.gpus.index(gpu)))
-        return Place(cores, room[:wanted], share) if len(room) >= wanted else None
+        return Slot(cores, room[:wanted], share) if len(room) >= wanted else None
 
-    def place_of(self, attempt: Attempt) -> Place:
+    def slot_of(self, attempt: Attempt) -> Slot:
         """What an attempt at a run of this suite has."""
-        return Place(attempt.cores, attempt.gpus, min(self.each or 0, 1))
+        return Slot(attempt.cores, attempt.gpus, min(self.each or 0, 1))
 
     def cores_each(self) -> int:
         """The cores of a run: those that it is pinned to, or else its share of all."""
@@ -85,7 +82,7 @@ class Machine:
 
     def has_room(self) -> bool:
         """Whether there are enough cards for a single run."""
-        return self.place([]) is not None
+        return self.slot([]) is not None
 
     def environment(self, gpus: list[str]) -> dict[str, str | None]:
         """Variables of a run that was given these cards; where the suite says nothing of cards it sees all."""
@@ -110,6 +107,12 @@ def thread_variables(threads: int, cores: int) -> dict[str, str]:
     """
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     return {**dict.fromkeys(names, str(threads)), CORES: str(cores)}
+
+
+def task_variables(resources: Mapping[str, Any]) -> dict[str, str]:
+    """Variables of a run that a scheduler starts."""
+    hidden = {"CUDA_VISIBLE_DEVICES": ""} if resources["gpus"] == 0 else {}
+    return {**thread_variables(resources["threads"], cores_asked_for(resources)), **hidden}
 
 
 def _cores() -> list[int]:

@@ -18,7 +18,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from records.run_score import LAST
@@ -57,17 +56,46 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
+class Range:
+    """The values that a key may take: those of a `choice`, or what lies between two bounds."""
+
+    kind: str
+    bounds: list
+
+    def holds(self, value: Any) -> bool:
+        """Whether it is one of them."""
+        if self.kind == "choice":
+            return any(type(value) is type(one) and value == one for one in self.bounds)
+        return type(value) in _types(self.kind) and self.bounds[0] <= value <= self.bounds[1]
+
+    def drawn(self, rng: "np.random.Generator") -> Any:
+        """A value at random."""
+        match self.kind:
+            case "choice":
+                return self.bounds[int(rng.integers(len(self.bounds)))]
+            case "int":
+                return int(rng.integers(self.bounds[0], self.bounds[1], endpoint=True))
+            case "uniform":
+                return self.readable(rng.uniform(*self.bounds))
+        return self.readable(math.exp(rng.uniform(math.log(self.bounds[0]), math.log(self.bounds[1]))))
+
+    def readable(self, number: float) -> float:
+        """A drawn number with four digits, within the bounds."""
+        return min(max(float(f"{number:.{_DIGITS}g}"), self.bounds[0]), self.bounds[1])
+
+
+@dataclass(frozen=True)
 class Search:
     """A search as a suite's file describes it.
 
     Attributes:
         options: every key of `KEYS` and `OF_TPE`.
-        space: (kind, bounds) by the path of a config key, in the order of the paths.
+        space: by the path of a config key, in the order of the paths.
         listed: name -> nested settings of trials that are known beforehand; none where they learn from each other.
     """
 
     options: dict[str, Any]
-    space: dict[Path, tuple[str, list]]
+    space: dict[Path, Range]
     listed: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -75,21 +103,25 @@ class Search:
         """Whether its trials depend on earlier ones."""
         return self.options["method"] == TPE
 
+    @property
+    def prunes(self) -> bool:
+        """Whether poor trials are ended early."""
+        return self.options["pruning"] != NO_PRUNING
+
     def corners(self) -> list[dict[Path, Any]]:
         """Settings in which every choice and every bound of the space stands at least once."""
-        ends = {path: bounds for path, (_, bounds) in self.space.items()}
+        ends = {path: one.bounds for path, one in self.space.items()}
         count = max(map(len, ends.values()))
         return [{path: values[min(at, len(values) - 1)] for path, values in ends.items()} for at in range(count)]
 
-    def holds(self, settings: Mapping[Path, Any]) -> bool:
-        """Whether these are settings of the space."""
-        return settings.keys() == self.space.keys() and all(
-            _is_within(settings[path], kind, bounds) for path, (kind, bounds) in self.space.items()
-        )
+    def holds(self, settings: Mapping[str, Any]) -> bool:
+        """Whether these are settings of the space, by dotted key."""
+        ranges = {".".join(path): one for path, one in self.space.items()}
+        return settings.keys() == ranges.keys() and all(ranges[key].holds(value) for key, value in settings.items())
 
     def identity(self) -> str:
         """What makes it another search if it changes: more trials do not."""
-        space = {".".join(path): [kind, bounds] for path, (kind, bounds) in self.space.items()}
+        space = {".".join(path): [one.kind, one.bounds] for path, one in self.space.items()}
         return json.dumps([{**self.options, "trials": 0}, space], sort_keys=True, default=repr)
 
 
@@ -99,33 +131,33 @@ def read_search(value: Any) -> Search:
     Raises:
         ConfigError: an unknown key, method or kind of range, an impossible range, or too many trials.
     """
-    require_known("search", value, (*KEYS, *OF_TPE, "space"))
     known = {**KEYS, **OF_TPE}
+    require_known("search", value, (*known, "space"))
     options = {key: option.checked(f"search.{key}", value.get(key, option.default)) for key, option in known.items()}
     for key in OF_TPE:
         if key in value and options["method"] != TPE:
             raise ConfigError(f"search.{key}: only the method {TPE} has it, and the method is {options['method']}.")
     search = Search(options, dict(sorted(_ranges("search.space", value.get("space")))))
-    trials = options["trials"]
+    trials, made = options["trials"], []
     if options["method"] == GRID:
         if trials:
             raise ConfigError("search.trials: a grid has as many as its combinations; leave it out.")
         made = _grid(search.space)
     elif not trials:
         raise ConfigError("search.trials is missing: how many trials there are, as in trials: 20.")
-    else:
-        made = () if search.learns else (_drawn(search.space, options["seed"], i) for i in range(1, trials + 1))
+    elif not search.learns:
+        made = [_drawn(search.space, options["seed"], number) for number in range(1, trials + 1)]
     search.listed.update({f"t{number}": nested(settings) for number, settings in enumerate(made, 1)})
     return search
 
 
-def _ranges(where: str, value: Any) -> Iterator[tuple[Path, tuple[str, list]]]:
-    """(path of a key, (kind, numbers)) of every range."""
+def _ranges(where: str, value: Any) -> Iterator[tuple[Path, Range]]:
+    """(path of a key, range), of every one."""
     if not isinstance(value, Mapping) or not value:
         raise ConfigError(f"{where}={shown(value)}: expected ranges by config key, as in lr: {{uniform: [0, 1]}}.")
     for key, inner in value.items():
         if isinstance(inner, Mapping) and len(inner) == 1 and (kind := next(iter(inner))) in KINDS:
-            yield (key,), (kind, _checked(f"{where}.{key}", kind, inner[kind]))
+            yield (key,), Range(kind, _checked(f"{where}.{key}", kind, inner[kind]))
         elif isinstance(inner, Mapping) and inner and all(isinstance(one, Mapping) for one in inner.values()):
             yield from (((key, *path), one) for path, one in _ranges(f"{where}.{key}", inner))
         else:
@@ -142,8 +174,7 @@ def _checked(where: str, kind: str, bounds: Any) -> list:
         if twice := next((text for text in texts if texts.count(text) > 1), None):
             raise ConfigError(f"{where}.choice: {shown(twice[1])} is in the list twice.")
         return bounds
-    least_type = (int,) if kind == "int" else (int, float)
-    if len(bounds) != 2 or not all(type(one) in least_type and math.isfinite(one) for one in bounds):
+    if len(bounds) != 2 or not all(type(one) in _types(kind) and math.isfinite(one) for one in bounds):
         numbers = "whole numbers" if kind == "int" else "numbers"
         raise ConfigError(f"{where}.{kind}={shown(bounds)}: expected two {numbers}, the least and the greatest.")
     if not bounds[0] < bounds[1] or (kind == "log_uniform" and bounds[0] <= 0):
@@ -152,47 +183,28 @@ def _checked(where: str, kind: str, bounds: Any) -> list:
     return bounds
 
 
-def _grid(space: Mapping[Path, tuple[str, list]]) -> list[dict[Path, Any]]:
-    for path, (kind, bounds) in space.items():
-        if kind in ("uniform", "log_uniform"):
-            raise ConfigError(f"search.space.{'.'.join(path)}: a grid has no {kind}; give it a choice.")
-        if kind == "int" and bounds[1] - bounds[0] >= MOST_TRIALS:
+def _types(kind: str) -> tuple[type, ...]:
+    return (int,) if kind == "int" else (int, float)
+
+
+def _grid(space: Mapping[Path, Range]) -> list[dict[Path, Any]]:
+    values = []
+    for path, one in space.items():
+        if one.kind in ("uniform", "log_uniform"):
+            raise ConfigError(f"search.space.{'.'.join(path)}: a grid has no {one.kind}; give it a choice.")
+        if one.kind == "int" and one.bounds[1] - one.bounds[0] >= MOST_TRIALS:
             raise ConfigError(f"search.space.{'.'.join(path)}: more than {MOST_TRIALS} values.")
-    values = [bounds if kind == "choice" else list(range(bounds[0], bounds[1] + 1)) for kind, bounds in space.values()]
-    if (count := prod(map(len, values))) > MOST_TRIALS:
+        values.append(one.bounds if one.kind == "choice" else range(one.bounds[0], one.bounds[1] + 1))
+    if (count := math.prod(map(len, values))) > MOST_TRIALS:
         raise ConfigError(f"search: {count} combinations; a search may have {MOST_TRIALS} trials.")
     return [dict(zip(space, chosen, strict=True)) for chosen in itertools.product(*values)]
 
 
-def _drawn(space: Mapping[Path, tuple[str, list]], seed: int, number: int) -> dict[Path, Any]:
+def _drawn(space: Mapping[Path, Range], seed: int, number: int) -> dict[Path, Any]:
     import numpy as np  # not by every process that begins a run: it takes a tenth of a second
 
     rng = np.random.default_rng([seed, number])
-    return {path: _value(rng, kind, bounds) for path, (kind, bounds) in space.items()}
-
-
-def _value(rng: "np.random.Generator", kind: str, bounds: list) -> Any:
-    match kind:
-        case "choice":
-            return bounds[int(rng.integers(len(bounds)))]
-        case "int":
-            return int(rng.integers(bounds[0], bounds[1], endpoint=True))
-        case "uniform":
-            drawn = rng.uniform(*bounds)
-        case _:
-            drawn = math.exp(rng.uniform(*map(math.log, bounds)))
-    return readable(drawn, bounds)
-
-
-def _is_within(value: Any, kind: str, bounds: list) -> bool:
-    if kind == "choice":
-        return any(type(value) is type(one) and value == one for one in bounds)
-    return type(value) in ((int,) if kind == "int" else (int, float)) and bounds[0] <= value <= bounds[1]
-
-
-def readable(number: float, bounds: list) -> float:
-    """A drawn number with four digits, within its bounds."""
-    return min(max(float(f"{number:.{_DIGITS}g}"), bounds[0]), bounds[1])
+    return {path: one.drawn(rng) for path, one in space.items()}
 
 
 def nested(settings: Mapping[Path, Any]) -> dict[str, Any]:

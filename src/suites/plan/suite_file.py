@@ -87,6 +87,16 @@ class SuiteFile:
         """All axes by name."""
         return (*AXES, *self.overrides)
 
+    @property
+    def learning(self) -> Search | None:
+        """Its search, if trials of that are made from earlier ones."""
+        return self.search if self.search is not None and self.search.learns else None
+
+    @property
+    def trials(self) -> int:
+        """How many trials its search has; 0: there is none."""
+        return (self.search.options["trials"] or len(self.search.listed)) if self.search is not None else 0
+
     def values(self, axis: str) -> list:
         """The values of an axis, in order."""
         match axis:

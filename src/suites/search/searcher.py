@@ -1,30 +1,28 @@
 """A search that learns from its trials, by launchers that share nothing but the suite's folder.
 
-The files of the trials decide: how many there are, what they are, and how they ended. A lock, which ends with the
-process that has it, lets one launcher at a time talk to Optuna and make trials. Where a file system has no locks, the
-files still let exactly one launcher make each trial.
+The files of the trials are the record: how many there are, what they are, and how they ended. A lock, which ends with
+the process that has it, lets one launcher at a time make and end trials. Where a file system has no locks, the files
+still let exactly one launcher make each trial.
 """
 
 import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from suites.plan.search import NO_PRUNING, Search, nested
+from suites.plan.search import Search, nested
 from suites.search.study import Study
-from suites.state.runs import SuiteRun
-from suites.state.scores import Scores, failure_of
-from suites.state.state import DONE as RUN_DONE
-from suites.state.state import FAILED as RUN_FAILED
+from suites.state.runs import DONE, FAILED, SuiteRun
+from suites.state.scores import Scores, failure_of, settings_text
 from suites.state.state import Attempt, SuiteFolder
 from suites.state.table import last_line
-from suites.state.trials import DONE, FAILED, PRUNED, End, SearchPlan, Trial
+from suites.state.trials import PRUNED, End, Trial, TrialFolder
 from utils.errors import ConfigError
-from utils.plain_values import shown
 
-LOCK = "lock"
+LOCK, JOURNAL = "lock", "optuna.journal"
 # seconds between looks at the tests of trials that are under way
 TESTS = 5.0
 
@@ -47,14 +45,14 @@ class Searcher:
         say: Callable[[str], Any],
         retry_failed: bool = False,
     ):
-        self._folder, self._make, self._say = folder, make, say
-        self._plan = SearchPlan.of(folder.content())
-        self._trials = folder.trial_folder(self._plan)
+        self._folder, self._search, self._make, self._say = folder, search, make, say
+        self._plan = folder.plan()
+        self._trials = TrialFolder(folder.path, self._plan.folder)
         self._scores = Scores(folder.results, self._plan)
         self._newest: Mapping[str, Attempt] = {}
-        self._search, self._known = search, set()
-        self._study = Study(self._trials.path, search, lambda trial: self._scores.course(trial.runs, self._newest))
-        self._paths, self._prunes = list(search.space), search.options["pruning"] != NO_PRUNING
+        self._study = Study(search, self._course)
+        # the trials whose runs were compared with those that the search makes
+        self._checked: set[str] = set()
         self._retries, self._looked = retry_failed, 0.0
         self.unfinished = True
 
@@ -73,7 +71,7 @@ class Searcher:
         if self._is_due(trials, room):
             with _held(self._trials.path / LOCK) as held:
                 if held:
-                    self._work(self._read(), room)
+                    self._work(room)
             trials = self._read()
         self.unfinished = len(trials) < self._plan.trials or any(trial.end is None for trial in trials)
         return [run for trial in trials if trial.end is None for run in trial.runs]
@@ -86,20 +84,21 @@ class Searcher:
         """
         trials = self._trials.all()
         for trial in trials:
-            if trial.end is None and trial.name not in self._known:
+            if trial.end is None and trial.name not in self._checked:
                 self._require_ours(trial)
-                self._known.add(trial.name)
+                self._checked.add(trial.name)
         return trials
 
     def _require_ours(self, trial: Trial) -> None:
         """Refuse a trial that was not made of this search: the words of its runs are started as commands."""
-        settings = {tuple(key.split(".")): value for key, value in trial.settings.items()}
         made, why = [], ""
-        try:
-            made = self._make(trial.name, nested(settings)) if self._search.holds(settings) else []
-        except ConfigError as error:
-            why = f" ({error})"
-        if [_commands(run) for run in made] != [_commands(run) for run in trial.runs]:
+        if self._search.holds(trial.settings):
+            settings = {tuple(key.split(".")): value for key, value in trial.settings.items()}
+            try:
+                made = self._make(trial.name, nested(settings))
+            except ConfigError as error:
+                why = f" ({error})"
+        if [(run.words, run.confirmed) for run in made] != [(run.words, run.confirmed) for run in trial.runs]:
             raise ConfigError(
                 f"{self._trials.path / trial.name}.json: its runs are not those that the suite's file makes of its "
                 f"settings{why}. Trials may come from others: check them and remove {self._trials.path}, or choose "
@@ -107,36 +106,38 @@ class Searcher:
             )
 
     def _is_due(self, trials: list[Trial], room: int) -> bool:
-        open_ones = [trial for trial in trials if trial.end is None]
+        running = [trial for trial in trials if trial.end is None]
         if self._retries or (room > 0 and len(trials) < self._plan.trials):
             return True
-        if any(self._end_of(trial) is not None for trial in open_ones):
+        if any(self._end_of(trial) is not None for trial in running):
             return True
-        if self._prunes and open_ones and time.monotonic() - self._looked >= TESTS:
+        if self._search.prunes and running and time.monotonic() - self._looked >= TESTS:
             self._looked = time.monotonic()
             return True
         return False
 
-    def _work(self, trials: list[Trial], room: int) -> None:
-        self._study.match(trials)
+    def _work(self, room: int) -> None:
         if self._retries:
             self._retries = False
-            for trial in trials:
+            for trial in self._read():
                 if trial.end is not None and trial.end.state == FAILED and trial.runs:
                     self._retry(trial)
-            trials = self._read()
+        trials, dropped = self._read(), self._folder.dropped()
+        self._study.learn(trials)
         for trial in trials:
-            if trial.end is None and (end := self._end_of(trial) or self._pruned(trial)) is not None:
+            if trial.end is None and (end := self._end_of(trial) or self._pruned(trial, dropped)) is not None:
                 self._end(trial, end)
+        trials = self._read()
+        self._study.learn(trials)
         number = max((trial.number for trial in trials), default=0)
         while room > 0 and number < self._plan.trials:
             number += 1
             room -= self._create(number)
+        self._study.write_journal(self._trials.path / JOURNAL)
 
     def _create(self, number: int) -> int:
         """Make a trial; return the number of its runs."""
-        found = self._study.ask(number)
-        settings = {".".join(path): value for path, value in found.items()}
+        found, exact = self._study.ask(number)
         runs, refused = [], ""
         try:
             runs = self._make(f"t{number}", nested(found))
@@ -144,64 +145,53 @@ class Searcher:
             refused = str(error)
         for run in runs:
             self._folder.want(run.id)  # an earlier search may have dropped the same run
-        trial = Trial(number, settings, runs)
-        if not self._trials.create(trial):
-            self._study.lose(number)
+        trial = Trial(number, {".".join(path): value for path, value in found.items()}, runs, exact=exact)
+        if not self._trials.create(trial):  # another launcher has made the one with this number
+            self._study.forget()
+            self._study.learn(self._read())
             return 0
-        self._say(f"{trial.name}: {_words(settings)}")
+        self._say(f"{trial.name}: {settings_text(trial.settings)}")
         if refused:
             self._end(trial, End(FAILED, error=refused))
+            self._study.learn(self._read())
         return len(runs)
+
+    def _course(self, trial: Trial) -> list[float]:
+        return self._scores.course(trial.runs, self._newest)
 
     def _end_of(self, trial: Trial) -> End | None:
         """How a trial has ended by its runs; None: it has not."""
-        failure = failure_of(trial, self._newest)
-        if failure is not None:
+        if (failure := failure_of(trial, self._newest)) is not None:
             return End(FAILED, error=failure)
-        states = [self._newest[run.id].state if run.id in self._newest else "" for run in trial.runs]
-        if any(state != RUN_DONE for state in states):
+        if any(run.id not in self._newest or self._newest[run.id].state != DONE for run in trial.runs):
             return None
         value = self._scores.value(trial.runs, self._newest)
-        if value is None or not math.isfinite(value):
-            what = self._plan.metric or "a test"
-            return End(FAILED, error=f"Its runs have not logged {what}." if value is None else f"Its value is {value}.")
-        return End(DONE, value)
+        if value is None:
+            return End(FAILED, error=f"Its runs have not logged {self._plan.metric or 'a test'}.")
+        return End(DONE, value) if math.isfinite(value) else End(FAILED, error=f"Its value is {value}.")
 
-    def _pruned(self, trial: Trial) -> End | None:
-        if not self._prunes:
-            return None
-        # a launcher may have been killed between telling Optuna and writing it down
-        if self._study.state(trial) == PRUNED or self._study.is_poor(trial):
-            course = self._scores.course(trial.runs, self._newest)
+    def _pruned(self, trial: Trial, dropped: set[str]) -> End | None:
+        """The end of a poor trial; None: it is none. One that has dropped runs was being ended by a killed launcher."""
+        if not dropped.isdisjoint(run.id for run in trial.runs) or self._study.report(trial):
+            course = self._course(trial)
             return End(PRUNED, course[-1] if course else None)
         return None
 
     def _end(self, trial: Trial, end: End) -> None:
-        self._study.tell(trial, end.state, end.value)
         if end.state != DONE:
             for run in trial.runs:
-                if run.id not in self._newest or self._newest[run.id].state not in (RUN_DONE, RUN_FAILED):
+                if run.id not in self._newest or self._newest[run.id].state not in (DONE, FAILED):
                     self._folder.drop(run.id)
-        self._trials.end(trial, end)
+        course = self._course(trial) if self._search.prunes else []
+        self._trials.end(trial, replace(end, course=course))
         value = "" if end.value is None else f", {self._plan.metric or 'value'} {end.value:.4g}"
         self._say(f"{trial.name}: {end.state}{value}" + (f": {last_line(end.error)}" if end.error else ""))
 
     def _retry(self, trial: Trial) -> None:
-        self._study.retry(trial)
         for run in trial.runs:
             self._folder.want(run.id)
-        failed = {run.id: self._newest[run.id].number for run in trial.runs
-                  if run.id in self._newest and self._newest[run.id].state == RUN_FAILED}  # fmt: skip
-        self._trials.retry(trial, failed)
-
-
-def _commands(run: SuiteRun) -> tuple[list[str], list[str]]:
-    """What is said to main.py to begin it, and to resume it."""
-    return run.words, run.confirmed
-
-
-def _words(settings: Mapping[str, Any]) -> str:
-    return " ".join(f"{key}={shown(value)}" for key, value in settings.items())
+        attempts = [self._newest[run.id] for run in trial.runs if run.id in self._newest]
+        self._trials.retry(trial, {one.run: one.number for one in attempts if one.state == FAILED})
 
 
 @contextlib.contextmanager

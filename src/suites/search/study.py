@@ -1,26 +1,21 @@
-"""What Optuna knows of a search: its study, in a journal that can be rebuilt from the files of the trials.
+"""What Optuna knows of a search: a study in memory, made from the files of the trials, which are the only record."""
 
-Whoever calls this has the lock of the search: nobody else reads or writes the journal meanwhile.
-"""
-
+import json
 import logging
-import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from suites.plan.search import NO_PRUNING, Search, readable
-from suites.state.trials import DONE, FAILED, PRUNED, Trial
+from suites.plan.search import Range, Search
+from suites.state.runs import DONE, FAILED
+from suites.state.trials import PRUNED, Trial
 from utils.errors import ConfigError
-from utils.files.whole_files import set_aside
+from utils.files.whole_files import write_whole
 from utils.plain_values import shown
 
-JOURNAL = "optuna.journal"
 INSTALL = "pip install -r requirements-cluster.txt"
-# the attribute of Optuna's trials that has the number of ours
-_OURS = "trial"
 
 
 def require_optuna() -> None:
@@ -38,48 +33,58 @@ class Study:
     """The study of one search.
 
     Args:
-        folder: of the search's files.
         course: the values of a trial after each of its tests so far.
     """
 
-    def __init__(self, folder: Path, search: Search, course: Callable[[Trial], list[float]]):
+    def __init__(self, search: Search, course: Callable[[Trial], list[float]]):
         require_optuna()
-        self._journal, self._search, self._course = folder / JOURNAL, search, course
-        self._distributions = {".".join(path): _distribution(*one) for path, one in search.space.items()}
-        self._prunes = search.options["pruning"] != NO_PRUNING
-        self._inode = 0
-        self._study: Any = None
-        self._numbers: dict[int, int] = {}
+        self._search, self._course = search, course
+        self._distributions = {".".join(path): _distribution(one) for path, one in search.space.items()}
+        self.forget()
 
-    def match(self, trials: Sequence[Trial]) -> None:
-        """Bring the journal in line with the files of the trials, which decide.
+    def forget(self) -> None:
+        """Begin again without trials."""
+        import optuna
 
-        A trial of Optuna's without a file was being made when its launcher was killed: it has failed, and its
-        parameters are queued again.
+        self._journal = _journal()
+        # Optuna's objects of the trials by number; how many tests of each were reported; the trials that have ended
+        self._known: dict[int, Any] = {}
+        self._tests: dict[int, int] = {}
+        self._ended: set[int] = set()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._study = optuna.create_study(
+                study_name="search",
+                storage=optuna.storages.JournalStorage(self._journal),
+                direction=self._search.options["direction"],
+                pruner=self._pruner(),
+            )
+
+    def learn(self, trials: Sequence[Trial]) -> None:
+        """Take in what is new in the files of the trials.
+
+        Raises:
+            ConfigError: a trial has settings that are not of this search.
         """
         from optuna.trial import TrialState
 
-        try:
-            found = self._opened()
-        except (ValueError, KeyError, TypeError, IndexError):
-            set_aside(str(self._journal))  # it is damaged
-            found = self._opened()
-        ours = {trial.number for trial in trials}
-        self._numbers = {}
-        for one in found:
-            number = one.user_attrs.get(_OURS)
-            if number in ours:
-                self._numbers[number] = one.number
-            elif one.state == TrialState.RUNNING:
-                self._study.tell(one.number, state=TrialState.FAIL)
-                if one.params:
-                    self._study.enqueue_trial(one.params)
+        states = {DONE: TrialState.COMPLETE, PRUNED: TrialState.PRUNED, FAILED: TrialState.FAIL}
+        if any(trial.end is None and trial.number in self._ended for trial in trials):
+            self.forget()  # a trial that failed is tried again
         for trial in trials:
-            if trial.number not in self._numbers:
+            if trial.number not in self._known:
                 self._add(trial)
+            if trial.end is not None and trial.number not in self._ended:
+                self.report(trial)  # later trials are compared with its last tests, too
+                value = trial.end.value if trial.end.state == DONE else None
+                self._study.tell(self._known[trial.number], value, states[trial.end.state])
+                self._ended.add(trial.number)
 
-    def ask(self, number: int) -> dict[tuple[str, ...], Any]:
-        """The settings of the next trial, by path. With the same trials before it they are always the same."""
+    def ask(self, number: int) -> tuple[dict[tuple[str, ...], Any], dict[str, float]]:
+        """The settings of the next trial, by path; and those that were rounded, by dotted key, as they were.
+
+        With the same trials before it they are always the same.
+        """
         import optuna
 
         options = self._search.options
@@ -88,81 +93,53 @@ class Study:
             self._study.sampler = optuna.samplers.TPESampler(
                 n_startup_trials=options["startup"], constant_liar=True, seed=(options["seed"] * 8191 + number) % 2**32
             )
-            asked = self._study.ask(self._distributions)
-        asked.set_user_attr(_OURS, number)
-        self._numbers[number] = asked.number
-        return {path: _value(kind, bounds, asked.params[".".join(path)])
-                for path, (kind, bounds) in self._search.space.items()}  # fmt: skip
+        params = self._asked(number).params
+        settings: dict[tuple[str, ...], Any] = {}
+        exact: dict[str, float] = {}
+        for path, one in self._search.space.items():
+            param = params[".".join(path)]
+            match one.kind:
+                case "choice":
+                    labels = map(_label, one.bounds)
+                    at = next(i for i, label in enumerate(labels) if type(label) is type(param) and label == param)
+                    settings[path] = one.bounds[at]
+                case "int":
+                    settings[path] = int(param)
+                case _:
+                    settings[path], exact[".".join(path)] = one.readable(param), param
+        return settings, exact
 
-    def lose(self, number: int) -> None:
-        """Forget a trial that was asked for: another launcher has made the one with this number."""
-        from optuna.trial import TrialState
-
-        lost = self._study.get_trials(deepcopy=False)[self._numbers.pop(number)]
-        self._study._storage.set_trial_user_attr(lost._trial_id, _OURS, 0)
-        self._study.tell(lost.number, state=TrialState.FAIL)
-
-    def state(self, trial: Trial) -> str | None:
-        """How a trial has ended for Optuna; None: it has not."""
-        return _names().get(self._frozen(trial).state)
-
-    def tell(self, trial: Trial, state: str, value: float | None = None) -> None:
-        """Say how a trial has ended, if that is news."""
-        if self.state(trial) is None:
-            if self._prunes:
-                self._report(trial)  # later trials are compared with its last tests, too
-            code = next(code for code, name in _names().items() if name == state)
-            self._study.tell(self._numbers[trial.number], value if state == DONE else None, code)
-
-    def is_poor(self, trial: Trial) -> bool:
-        """Whether a trial that is under way should be ended, by its tests so far."""
-        live = self._report(trial)
-        return live is not None and live.should_prune()
-
-    def _report(self, trial: Trial) -> Any:
-        """Report the tests of a trial under way that Optuna does not know; return its view of the trial, or None: all
-        were known."""
-        import optuna
-
-        frozen, course = self._frozen(trial), self._course(trial)
-        known = frozen.last_step or 0
-        if len(course) <= known:
-            return None
-        live = optuna.trial.Trial(self._study, frozen._trial_id)
+    def report(self, trial: Trial) -> bool:
+        """Report the tests of a trial that Optuna does not know; whether it would end the trial after one of them."""
+        if not self._search.prunes:
+            return False
+        live, known, poor = self._known[trial.number], self._tests[trial.number], False
+        course = trial.end.course if trial.end and trial.end.course else self._course(trial)
         for step, value in enumerate(course[known:], known + 1):
             live.report(value, step)
-        return live
+            poor = live.should_prune() or poor
+        self._tests[trial.number] = max(known, len(course))
+        return poor
 
-    def retry(self, trial: Trial) -> None:
-        """Queue a trial again that has failed."""
-        self._add(Trial(trial.number, trial.settings, trial.runs))
+    def write_journal(self, path: Path) -> None:
+        """Write what Optuna knows, as its dashboard reads it."""
+        with suppress(OSError):
+            write_whole(str(path), "".join(f"{line}\n" for line in self._journal.lines).encode())
 
-    def _frozen(self, trial: Trial) -> Any:
-        return self._study.get_trials(deepcopy=False)[self._numbers[trial.number]]
+    def _asked(self, number: int) -> Any:
+        self._known[number], self._tests[number] = self._study.ask(self._distributions), 0
+        self._known[number].set_user_attr("trial", number)
+        return self._known[number]
 
-    def _opened(self) -> list[Any]:
-        """The trials of the journal, which is opened, or made, or opened again if another launcher has rebuilt it."""
-        import optuna
-        from optuna.storages import JournalStorage
-        from optuna.storages.journal import JournalFileBackend
-
-        _cut_torn_line(self._journal)
-        with suppress(FileNotFoundError):
-            if os.stat(self._journal).st_ino != self._inode:
-                self._study = None
-        if self._study is None or not self._journal.exists():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                storage = JournalStorage(JournalFileBackend(str(self._journal), _NoLock()))
-                self._study = optuna.create_study(
-                    study_name="search",
-                    storage=storage,
-                    load_if_exists=True,
-                    direction=self._search.options["direction"],
-                    pruner=self._pruner(),
-                )
-            self._inode = os.stat(self._journal).st_ino
-        return self._study.get_trials(deepcopy=False)
+    def _add(self, trial: Trial) -> None:
+        """Tell Optuna of a trial that this process has not asked for."""
+        params = {**trial.settings, **trial.exact}
+        if not self._search.holds(params):
+            raise ConfigError(f"{trial.name}: its settings are not of this search.")
+        choices = {".".join(path) for path, one in self._search.space.items() if one.kind == "choice"}
+        self._study.enqueue_trial({key: _label(one) if key in choices else one for key, one in params.items()})
+        self._asked(trial.number)
+        self.report(trial)
 
     def _pruner(self) -> Any:
         import optuna
@@ -175,77 +152,36 @@ class Study:
                 return optuna.pruners.HyperbandPruner(min_resource=warmup)
         return optuna.pruners.NopPruner()
 
-    def _add(self, trial: Trial) -> None:
-        """Give Optuna a trial that it does not know."""
-        from optuna.trial import TrialState, create_trial
 
-        state = {name: code for code, name in _names().items()}[trial.end.state] if trial.end else TrialState.RUNNING
-        names = {".".join(path): one for path, one in self._search.space.items()}
-        params = {name: _param(*one, trial.settings[name]) for name, one in names.items() if name in trial.settings}
-        if params.keys() != names.keys():
-            raise ConfigError(f"{self._journal.parent}: t{trial.number} has other settings than the search.")
-        course = self._course(trial) if self._prunes else []
-        self._study.add_trial(
-            create_trial(
-                state=state,
-                value=trial.end.value if trial.end and trial.end.state == DONE else None,
-                params=params,
-                distributions=self._distributions,
-                user_attrs={_OURS: trial.number},
-                intermediate_values=dict(enumerate(course, 1)),
-            )
-        )
-        self._numbers[trial.number] = len(self._study.get_trials(deepcopy=False)) - 1
+def _journal() -> Any:
+    """The storage of a study: Optuna's journal, in memory."""
+    from optuna.storages.journal import BaseJournalBackend
+
+    class Journal(BaseJournalBackend):
+        def __init__(self) -> None:
+            self.lines: list[str] = []
+
+        def read_logs(self, log_number_from: int) -> Iterable[dict[str, Any]]:
+            return map(json.loads, self.lines[log_number_from:])
+
+        def append_logs(self, logs: list[dict[str, Any]]) -> None:
+            self.lines.extend(map(json.dumps, logs))
+
+    return Journal()
 
 
-class _NoLock:
-    """The lock of the search is held: Optuna's own would be left behind by a killed launcher, for half a minute."""
-
-    def acquire(self) -> bool:
-        return True
-
-    def release(self) -> None:
-        pass
-
-
-def _names() -> dict[Any, str]:
-    from optuna.trial import TrialState
-
-    return {TrialState.COMPLETE: DONE, TrialState.PRUNED: PRUNED, TrialState.FAIL: FAILED}
-
-
-def _cut_torn_line(path: Path) -> None:
-    """Remove the line that a launcher was writing when it was killed; Optuna would add the next one to it."""
-    with suppress(FileNotFoundError):
-        content = path.read_bytes()
-        if content and not content.endswith(b"\n"):
-            os.truncate(path, content.rfind(b"\n") + 1)
-
-
-def _distribution(kind: str, bounds: list) -> Any:
+def _distribution(one: Range) -> Any:
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    match kind:
+    match one.kind:
         case "choice":
-            return CategoricalDistribution(_labels(bounds))
+            return CategoricalDistribution(list(map(_label, one.bounds)))
         case "int":
-            return IntDistribution(*bounds)
-    return FloatDistribution(*map(float, bounds), log=kind == "log_uniform")
+            return IntDistribution(*one.bounds)
+    least, greatest = map(float, one.bounds)
+    return FloatDistribution(least, greatest, log=one.kind == "log_uniform")
 
 
-def _labels(choices: list) -> list:
-    """Choices as Optuna takes them: it compares them, and knows neither lists nor mappings."""
-    return [one if isinstance(one, str | int | float | None) else shown(one, 10**6) for one in choices]
-
-
-def _value(kind: str, bounds: list, param: Any) -> Any:
-    """Our value of one of Optuna's parameters."""
-    if kind == "choice":
-        at = next(at for at, one in enumerate(_labels(bounds)) if type(one) is type(param) and one == param)
-        return bounds[at]
-    return int(param) if kind == "int" else readable(param, bounds)
-
-
-def _param(kind: str, bounds: list, value: Any) -> Any:
-    """The other way round."""
-    return _labels([value])[0] if kind == "choice" else value
+def _label(choice: Any) -> Any:
+    """A choice as Optuna takes it: it compares choices, and knows neither lists nor mappings."""
+    return choice if isinstance(choice, str | int | float | None) else shown(choice, 10**6)

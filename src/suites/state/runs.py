@@ -1,12 +1,18 @@
 """One run of a suite, as the suite's files have it."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from utils.errors import ConfigError
 
+RUNNING, DONE, FAILED, LOST, STOPPED = "running", "done", "failed", "lost", "stopped"
+# of a run whose trial had ended
+DROPPED = "dropped"
+# of what nobody has begun
+WAITING = "waiting"
 # also of other numbers in a file
 LARGEST_STEP = 2**53
 
@@ -36,6 +42,9 @@ class SuiteRun:
     confirmed: list[str] = field(default_factory=list)
 
 
+_EXAMPLE = SuiteRun("", "", "", "", 0, {}, 0, [])
+
+
 def is_like(value: Any, example: Any) -> bool:
     """Whether a value from a file has the type of `example` (None: of a whole number), and no number is too large."""
     if type(value) in (int, float) and not abs(value) <= LARGEST_STEP:
@@ -43,6 +52,14 @@ def is_like(value: Any, example: Any) -> bool:
     if example is None:
         return type(value) is int
     return type(value) in (int, float) if isinstance(example, float) else type(value) is type(example)
+
+
+def well_typed(default: Any, found: Any) -> dict[str, Any]:
+    """The fields of the dataclass `default` that a file's content has with values of the same type."""
+    if not isinstance(found, Mapping):
+        return {}
+    names = [one.name for one in fields(default)]
+    return {name: found[name] for name in names if name in found and is_like(found[name], getattr(default, name))}
 
 
 def run_of(path: Path, entry: Any) -> SuiteRun:
@@ -55,13 +72,10 @@ def run_of(path: Path, entry: Any) -> SuiteRun:
         run = SuiteRun(**entry)
     except TypeError:
         raise ConfigError(f"{path} is damaged: a run in it has other fields.") from None
-    typed = {int: (run.seed, run.t_max), list: (run.words, run.confirmed), dict: (run.choices,)}
-    typed[str] = (run.id, run.algorithm, run.environment, run.map)
-    well_typed = all(type(value) is kind for kind, values in typed.items() for value in values)
     if (
-        not well_typed
+        well_typed(_EXAMPLE, vars(run)) != vars(run)
         or not re.fullmatch(r"\w[\w.+-]*", run.id)
-        or not 0 <= run.t_max <= LARGEST_STEP
+        or run.t_max < 0
         or not all(isinstance(text, str) for text in (*run.words, *run.confirmed))
     ):
         raise ConfigError(f"{path} is damaged: a run in it has other values than a suite writes.")

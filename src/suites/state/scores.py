@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +14,14 @@ from records.limits import LARGEST
 from records.metric_rows import read_rows, whole_lines
 from records.run_score import score_of
 from records.tokens import is_token
-from suites.state.runs import SuiteRun
-from suites.state.state import DONE, WAITING, Attempt, SuiteFolder
-from suites.state.state import FAILED as RUN_FAILED
-from suites.state.trials import DONE as TRIAL_DONE
-from suites.state.trials import FAILED, PRUNED, RUNNING, SearchPlan, Trial
+from suites.state.runs import DONE, FAILED, RUNNING, WAITING, SuiteRun
+from suites.state.state import Attempt, SuiteFolder
+from suites.state.trials import PRUNED, SearchPlan, Trial
 from utils.files.regular_files import read_regular
 from utils.numbers.interquartile import iqm
 from utils.plain_values import counted, shown
 
-_ORDER = (TRIAL_DONE, RUNNING, WAITING, PRUNED, FAILED)
+_ORDER = (DONE, RUNNING, WAITING, PRUNED, FAILED)
 
 
 class Scores:
@@ -42,8 +41,10 @@ class Scores:
 
         Each run counts with the mean of its last values. None: they have not all logged the statistic.
         """
-        series = self._of_all(runs, newest)
-        return None if series is None else self._mean(runs, [score_of(values, self._plan.last) for values in series])
+        key = self._key(runs, newest)
+        if key is None:
+            return None
+        return self._mean(runs, [score_of(self._series(newest, run)[key], self._plan.last) for run in runs])
 
     def course(self, runs: Sequence[SuiteRun], newest: Mapping[str, Attempt]) -> list[float]:
         """The value after each test so far, if the runs had come one after the other.
@@ -51,23 +52,19 @@ class Scores:
         Tests of a run count when all runs before it are done: so the k-th value of every trial is made of as many runs
         and tests, however many run at a time.
         """
-        begun = []
+        course: list[float] = []
+        scores: list[float] = []
+        key, last = self._key(runs[:1], newest), self._plan.last
+        if key is None:
+            return []
         for run in runs:
-            begun.append(run)
-            if (attempt := newest.get(run.id)) is None or attempt.state != DONE:
-                break
-        key = self._key(begun[:1], newest)
-        course, scores, last = [], [], self._plan.last
-        for run in begun if key else ():
             values = self._series(newest, run).get(key, np.empty(0))
             latest = [score_of(values[max(end - last, 0) : end], last) for end in range(1, len(values) + 1)]
             course += [self._mean(runs, [*scores, score]) for score in latest]
             scores += latest[-1:]
+            if (attempt := newest.get(run.id)) is None or attempt.state != DONE:
+                break
         return course
-
-    def _of_all(self, runs: Sequence[SuiteRun], newest: Mapping[str, Attempt]) -> list[np.ndarray] | None:
-        key = self._key(runs, newest)
-        return None if key is None else [self._series(newest, run)[key] for run in runs]
 
     def _key(self, runs: Sequence[SuiteRun], newest: Mapping[str, Attempt]) -> str | None:
         """The first statistic that all of them have logged."""
@@ -124,12 +121,17 @@ def trial_rows(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> tuple[Sear
     Raises:
         ConfigError: a file of the suite is damaged.
     """
-    content = folder.content()
-    plan = SearchPlan.of(content)
+    plan = folder.plan()
+    if not plan.method:
+        return plan, []
     scores = Scores(folder.results, plan)
-    rows = [_row(trial, newest, scores) for trial in folder.trials(content)] if plan.method else []
-    rows.sort(key=lambda row: (_ORDER.index(row.state), -_rank(plan, row.value), row.trial.number))
-    return plan, rows
+    rows = [_row(trial, newest, scores) for trial in folder.trials()]
+
+    def place(row: TrialRow) -> tuple[int, float, int]:
+        rank = -np.inf if row.value is None else plan.better(row.value)
+        return _ORDER.index(row.state), -rank, row.trial.number
+
+    return plan, sorted(rows, key=place)
 
 
 def trials_summary(plan: SearchPlan, rows: Sequence[TrialRow]) -> str:
@@ -137,35 +139,33 @@ def trials_summary(plan: SearchPlan, rows: Sequence[TrialRow]) -> str:
     states = [row.state for row in rows]
     parts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
     line = f"{len(rows)} of {counted(plan.trials, 'trial')}" + (f": {', '.join(parts)}" if parts else "")
-    if rows and rows[0].state == TRIAL_DONE and rows[0].value is not None:
-        settings = " ".join(f"{key}={shown(value)}" for key, value in rows[0].trial.settings.items())
-        line += f". The best: {rows[0].trial.name} with {rows[0].value:.4g} ({settings})"
+    if rows and rows[0].state == DONE and rows[0].value is not None:
+        best = rows[0].trial
+        line += f". The best: {best.name} with {rows[0].value:.4g} ({settings_text(best.settings)})"
     return line
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """A trial's settings on one line."""
+    return " ".join(f"{key}={shown(value)}" for key, value in settings.items())
 
 
 def failure_of(trial: Trial, newest: Mapping[str, Attempt]) -> str | None:
     """The error of the first of a trial's runs that has failed, and is not tried again; None if there is no such."""
     for run in trial.runs:
         attempt = newest.get(run.id)
-        if attempt and attempt.state == RUN_FAILED and attempt.number > trial.retried.get(run.id, 0):
+        if attempt and attempt.state == FAILED and attempt.number > trial.retried.get(run.id, 0):
             return attempt.error
     return None
 
 
-def _rank(plan: SearchPlan, value: float | None) -> float:
-    return -np.inf if value is None else plan.better(value)
-
-
 def _row(trial: Trial, newest: Mapping[str, Attempt], scores: Scores) -> TrialRow:
     states = [newest[run.id].state if run.id in newest else WAITING for run in trial.runs]
-    done, value, error = states.count(DONE), None, ""
+    done = states.count(DONE)
     if trial.end is not None:
-        state, value, error = trial.end.state, trial.end.value, trial.end.error
-    elif (failure := failure_of(trial, newest)) is not None:
-        state, error = FAILED, failure
-    elif done == len(states):
-        value = scores.value(trial.runs, newest)
-        state = TRIAL_DONE
-    else:
-        state = WAITING if set(states) == {WAITING} else RUNNING
-    return TrialRow(trial, state, value, done, error)
+        return TrialRow(trial, trial.end.state, trial.end.value, done, trial.end.error)
+    if (failure := failure_of(trial, newest)) is not None:
+        return TrialRow(trial, FAILED, None, done, failure)
+    if done == len(states):
+        return TrialRow(trial, DONE, scores.value(trial.runs, newest), done, "")
+    return TrialRow(trial, WAITING if set(states) == {WAITING} else RUNNING, None, done, "")

@@ -1,6 +1,6 @@
-"""The state of a suite of runs in files, `<results>/suites/<name>/`: read here, written by `suites`.
+"""The state of a suite of runs in files, `<results>/suites/<name>/`.
 
-- `suite.json`: the suite's runs, frozen, in order.
+- `suite.json`: the manifest: the suite's runs, in order.
 - `attempts/<run>.<n>.json`: the n-th attempt at a run. Whoever makes the file has the run; only they rewrite it. The
   attempt with the greatest number counts.
 - `output/<run>.log`: what the run printed in all attempts.
@@ -13,15 +13,16 @@ import json
 import os
 import re
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from records.layout import ATTEMPTS, DROPPED_RUNS, OUTPUT, STOP, SUITE, SUITES
-from suites.state.runs import SuiteRun, is_like, run_of
+from suites.state.runs import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, SuiteRun, run_of, well_typed
 from suites.state.trials import SearchPlan, Trial, TrialFolder, listed_trials
 from utils.errors import ConfigError
 from utils.files.regular_files import read_regular
+from utils.files.whole_files import write_whole
 from utils.nearest import suggestion
 from utils.plain_values import shown
 
@@ -29,15 +30,9 @@ from utils.plain_values import shown
 LARGEST_SUITE, LARGEST_ATTEMPT = 64 * 2**20, 2**17
 VERSION = 1
 
-RUNNING, DONE, FAILED, LOST, STOPPED = "running", "done", "failed", "lost", "stopped"
-# of a run whose trial had ended
-DROPPED = "dropped"
 STATES = (RUNNING, DONE, FAILED, LOST, STOPPED, DROPPED)
-# of a run that nobody has begun
-WAITING = "waiting"
 
 _ATTEMPT = re.compile(r"(?P<run>.+)\.(?P<number>[1-9]\d{0,8})\.json")
-_NO_JSON = "it is not JSON"
 
 
 @dataclass(frozen=True)
@@ -49,9 +44,10 @@ class Attempt:
         number: of the attempt, from 1.
         state: one of `STATES`.
         token: the name of the run among the results.
-        machine: host, boot and process space of the keeper; process ids are only comparable within it.
+        machine: host, boot and process space of the supervisor; process ids are only comparable within it.
         host: for people.
-        pid, born: of the keeper, and when it started (`processes.born`); `run_pid`, `run_born`: the run's.
+        pid, born: of the supervisor, and when it started (`suites.launch.processes.born`); `run_pid`, `run_born`: of
+            the run.
         lease: seconds after its last renewal, the file's time of change, when others may take the run over.
         launcher: whoever began it.
         resumed: steps of the checkpoint from which it resumed, 0 for none; `resumes`: whether it did.
@@ -90,6 +86,17 @@ class Attempt:
         """As its file has it."""
         return (json.dumps(asdict(self)) + "\n").encode()
 
+    @classmethod
+    def from_bytes(cls, run: str, number: int, content: bytes) -> "Attempt":
+        """The attempt in a file; what is not of its declared type has the default."""
+        default = cls(run, number)
+        try:
+            found = json.loads(content)
+        except (ValueError, RecursionError):
+            return default
+        made = cls(**{**well_typed(default, found), "run": run, "number": number})
+        return made if made.state in STATES else default
+
 
 class SuiteFolder:
     """A suite's folder.
@@ -102,7 +109,7 @@ class SuiteFolder:
     def __init__(self, results: str | Path, name: str):
         self.results, self.name = Path(results), name
         self.path = self.results / SUITES / name
-        self.frozen, self.stop = self.path / SUITE, self.path / STOP
+        self.manifest, self.stop = self.path / SUITE, self.path / STOP
         self.attempts = self.path / ATTEMPTS
         self._dropped = self.path / DROPPED_RUNS
         self._read: dict[str, tuple[tuple[int, int], Attempt]] = {}
@@ -116,25 +123,22 @@ class SuiteFolder:
         """The file of an attempt."""
         return self.attempts / f"{run}.{number}.json"
 
+    def write(self, attempt: Attempt) -> None:
+        """Rewrite an attempt of one's own. On a full disk it stays as it is: it is written again when it is renewed."""
+        with suppress(OSError):
+            write_whole(str(self.place(attempt.run, attempt.number)), attempt.to_bytes())
+
     def newest(self) -> dict[str, Attempt]:
         """The newest attempt at each run; files that have not changed are not read again.
 
         An attempt that cannot be read is one that is running: it counts until its lease is over.
         """
-        numbers = self.numbers()
+        numbers: dict[str, int] = {}
+        with suppress(FileNotFoundError):
+            for name in os.listdir(self.attempts):
+                if match := _ATTEMPT.fullmatch(name):
+                    numbers[match["run"]] = max(int(match["number"]), numbers.get(match["run"], 0))
         return {run: attempt for run, number in numbers.items() if (attempt := self.attempt(run, number)) is not None}
-
-    def numbers(self) -> dict[str, int]:
-        """The greatest number of an attempt, by run."""
-        found: dict[str, int] = {}
-        try:
-            names = os.listdir(self.attempts)
-        except FileNotFoundError:
-            return {}
-        for name in names:
-            if match := _ATTEMPT.fullmatch(name):
-                found[match["run"]] = max(int(match["number"]), found.get(match["run"], 0))
-        return found
 
     def attempt(self, run: str, number: int) -> Attempt | None:
         """One attempt; None if there is no such."""
@@ -144,24 +148,66 @@ class SuiteFolder:
             stamp = status.st_mtime_ns, status.st_size
             known = self._read.get(path.name)
             if known is None or known[0] != stamp:
-                self._read[path.name] = known = stamp, _attempt(run, number, read_regular(path, LARGEST_ATTEMPT))
+                made = Attempt.from_bytes(run, number, read_regular(path, LARGEST_ATTEMPT))
+                self._read[path.name] = known = stamp, made
         except FileNotFoundError:
             return None
         except OSError:
             return Attempt(run, number)
         return known[1]
 
-    def runs(self) -> list[SuiteRun]:
-        """The suite's runs as they were frozen, and those of the trials that a search has made by now.
+    def content(self) -> dict[str, Any]:
+        """What suite.json holds.
 
         Raises:
             ConfigError: there is no such suite, or its file is damaged; the message has the nearest name.
         """
+        try:
+            content = json.loads(read_regular(self.manifest, LARGEST_SUITE))
+        except FileNotFoundError:
+            names = suite_names(self.results)
+            raise ConfigError(
+                f"There is no suite '{shown(self.name)}' in {self.results / SUITES}.{suggestion(self.name, names, 20)}"
+            ) from None
+        except OSError as error:
+            raise ConfigError(f"{self.manifest} cannot be read: {error.strerror}.") from None
+        except (ValueError, RecursionError):
+            raise ConfigError(
+                f"{self.manifest} cannot be read: it is not JSON. Without it, suite.py run makes it again: what is "
+                "done stays done."
+            ) from None
+        if not isinstance(content, dict) or not isinstance(content.get("runs"), list):
+            raise ConfigError(f"{self.manifest} is not the file of a suite.")
+        if content.get("version") != VERSION:
+            raise ConfigError(f"{self.manifest} has the version {shown(content.get('version'))}, not {VERSION}.")
+        return content
+
+    def plan(self) -> SearchPlan:
+        """What the manifest says of a search. Raises: ConfigError: as `content`."""
+        return SearchPlan.of(self.content())
+
+    def runs(self) -> list[SuiteRun]:
+        """The suite's runs as the manifest has them, and those of the trials that a search has made by now.
+
+        Raises:
+            ConfigError: as `content`.
+        """
         content = self.content()
-        runs = [run_of(self.frozen, entry) for entry in content["runs"]]
+        runs = [run_of(self.manifest, entry) for entry in content["runs"]]
         if (trials := self.trial_folder(SearchPlan.of(content))) is not None:
             runs += [run for trial in trials.all() for run in trial.runs]
         return runs
+
+    def trials(self) -> list[Trial]:
+        """The trials of a search, in order; none for other suites.
+
+        Raises:
+            ConfigError: as `content`.
+        """
+        content = self.content()
+        if (trials := self.trial_folder(SearchPlan.of(content))) is not None:
+            return trials.all()
+        return listed_trials(content, self.runs())
 
     def trial_folder(self, plan: SearchPlan) -> TrialFolder | None:
         """Where a search that learns from its trials has them; None for other suites."""
@@ -171,24 +217,6 @@ class SuiteFolder:
             self._trials = TrialFolder(self.path, plan.folder)
         return self._trials
 
-    def trials(self, content: dict[str, Any] | None = None) -> list[Trial]:
-        """The trials of a search, in order; none for other suites.
-
-        Args:
-            content: of suite.json, if it has been read.
-
-        Raises:
-            ConfigError: as `runs`.
-        """
-        content = self.content() if content is None else content
-        if (trials := self.trial_folder(SearchPlan.of(content))) is not None:
-            return trials.all()
-        return listed_trials(content, [run_of(self.frozen, entry) for entry in content["runs"]])
-
-    def is_dropped(self, run: str) -> bool:
-        """Whether a run is not wanted any more."""
-        return (self._dropped / run).exists()
-
     def dropped(self) -> set[str]:
         """The runs that are not wanted any more."""
         try:
@@ -196,59 +224,21 @@ class SuiteFolder:
         except FileNotFoundError:
             return set()
 
+    def is_dropped(self, run: str) -> bool:
+        """Whether a run is not wanted any more."""
+        return (self._dropped / run).exists()
+
     def drop(self, run: str) -> None:
-        """Say that a run is not wanted any more: its keeper stops it, and no launcher begins it."""
+        """Say that a run is not wanted any more: its supervisor stops it, and no launcher begins it."""
         self._dropped.mkdir(exist_ok=True, mode=0o700)
         (self._dropped / run).touch(mode=0o600)
 
     def want(self, run: str) -> None:
         """Take that back."""
-        with suppress(FileNotFoundError):
-            (self._dropped / run).unlink()
-
-    def content(self) -> dict[str, Any]:
-        """What suite.json holds.
-
-        Raises:
-            ConfigError: as `runs`.
-        """
-        try:
-            content = json.loads(read_regular(self.frozen, LARGEST_SUITE))
-        except FileNotFoundError:
-            names = suite_names(self.results)
-            raise ConfigError(
-                f"There is no suite '{shown(self.name)}' in {self.results / SUITES}.{suggestion(self.name, names, 20)}"
-            ) from None
-        except (OSError, ValueError, RecursionError) as error:
-            why = getattr(error, "strerror", None) or _NO_JSON
-            hint = " Without it, suite.py run makes it again: what is done stays done." if why == _NO_JSON else ""
-            raise ConfigError(f"{self.frozen} cannot be read: {why}.{hint}") from None
-        if not isinstance(content, dict) or not isinstance(content.get("runs"), list):
-            raise ConfigError(f"{self.frozen} is not the file of a suite.")
-        if content.get("version") != VERSION:
-            raise ConfigError(f"{self.frozen} has the version {shown(content.get('version'))}, not {VERSION}.")
-        return content
+        (self._dropped / run).unlink(missing_ok=True)
 
 
 def suite_names(results: str | Path) -> list[str]:
     """The suites of a folder of results."""
     folder = Path(results) / SUITES
     return sorted(path.name for path in folder.iterdir() if (path / SUITE).is_file()) if folder.is_dir() else []
-
-
-def _attempt(run: str, number: int, content: bytes) -> Attempt:
-    """The attempt in a file's content; what is not of its declared type has the default."""
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        found = {}
-    default = Attempt(run, number)
-    values = {
-        one.name: value
-        for one in fields(Attempt)
-        if one.name not in ("run", "number")
-        and isinstance(found, dict)
-        and is_like(value := found.get(one.name), getattr(default, one.name))
-    }
-    made = Attempt(run, number, **values)
-    return made if made.state in STATES else Attempt(run, number)

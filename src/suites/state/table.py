@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from records.metric_tail import progress
 from records.recorded import newest_step
 from records.tokens import is_token
-from suites.state.state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, WAITING, Attempt, SuiteFolder, SuiteRun
+from suites.state.runs import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, WAITING, SuiteRun
+from suites.state.state import Attempt, SuiteFolder
 from suites.state.trials import AXIS
 
 
@@ -44,6 +45,16 @@ class Cell:
         return self.done + self.running + self.failed + self.waiting + self.dropped
 
     @property
+    def percent(self) -> float:
+        """Of the steps, those that are done."""
+        return 100 * self.steps / max(self.all_steps, 1)
+
+    def counts(self) -> list[str]:
+        """How many runs are under way, wait and have failed, in words."""
+        failed = [f"{self.failed} failed"] if self.failed else []
+        return [f"{self.running} running", f"{self.waiting} waiting", *failed]
+
+    @property
     def speed(self) -> float | None:
         """Steps per second of a run, the mean."""
         return sum(self.speeds) / len(self.speeds) if self.speeds else None
@@ -61,17 +72,17 @@ class Cell:
 
     def add(self, run: SuiteRun, attempt: Attempt | None) -> None:
         """Count one run."""
-        state = attempt.state if attempt is not None else WAITING
-        kind = state if state in (DONE, RUNNING, FAILED, DROPPED) else WAITING
-        setattr(self, kind, getattr(self, kind) + 1)
-        steps = run.t_max if state == DONE else min(attempt.steps, run.t_max) if attempt else 0
+        attempt = attempt or Attempt(run.id, 0, state=WAITING)
+        state = WAITING if attempt.state in (STOPPED, LOST) else attempt.state
+        setattr(self, state, getattr(self, state) + 1)
+        steps = run.t_max if state == DONE else min(attempt.steps, run.t_max)
         self.steps += steps
         self.all_steps += steps if state == DROPPED else run.t_max
-        if kind in (RUNNING, WAITING):
+        if state in (RUNNING, WAITING):
             self.left += run.t_max - steps
-        if attempt is not None and attempt.steps > 0 and attempt.seconds > 0:
+        if attempt.steps > 0 and attempt.seconds > 0:
             self.speeds.append(attempt.steps / attempt.seconds)
-        if attempt is not None and state == FAILED and attempt.ended >= self.failed_at:
+        if state == FAILED and attempt.ended >= self.failed_at:
             self.error, self.failed_at = attempt.error, attempt.ended
 
 
@@ -100,8 +111,7 @@ def suite_table(runs: Iterable[SuiteRun], newest: Mapping[str, Attempt]) -> Suit
     total = Cell()
     for run in runs:
         place = run.algorithm.removesuffix(f"+{run.choices.get(AXIS)}"), map_name(run, several)
-        cell = cells.setdefault(place, Cell(*place))
-        for one in (cell, total):
+        for one in (cells.setdefault(place, Cell(*place)), total):
             one.add(run, newest.get(run.id))
     return SuiteTable(list(cells.values()), total)
 
@@ -119,7 +129,7 @@ def last_line(error: str) -> str:
 
 
 def live(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> dict[str, Attempt]:
-    """The attempts with the newest steps of the runs that are under way: their keepers write them down now and then.
+    """The attempts with the newest steps of the runs that are under way: their supervisors write them down rarely.
 
     Those that were stopped or lost have the steps of the checkpoint from which they resume.
 
@@ -127,8 +137,8 @@ def live(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> dict[str, Attemp
     """
     found = {run: _with_steps(folder, attempt) for run, attempt in newest.items()}
     for run in folder.dropped():
-        attempt = found.get(run, Attempt(run, 0))
-        if attempt.state not in (DONE, FAILED, RUNNING) or attempt.number == 0:
+        attempt = found.get(run, Attempt(run, 0, state=DROPPED))
+        if attempt.state not in (DONE, FAILED, RUNNING):
             found[run] = dataclasses.replace(attempt, state=DROPPED)
     return found
 

@@ -5,21 +5,20 @@ Trials that are drawn or listed stand in suite.json. A search that learns from i
 
 - `t<k>.json`: the k-th trial, its settings and its runs. Whoever makes the file has made the trial.
 - `t<k>.end.json`: how it ended, and its value.
-- `optuna.journal`: what the sampler knows.
+- `optuna.journal`: the same for Optuna's dashboard; Muster does not read it.
 """
 
 import json
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from records.layout import SEARCH
 from records.run_score import LAST
-from suites.state.runs import SuiteRun, is_like, run_of
+from suites.state.runs import DONE, FAILED, SuiteRun, is_like, run_of, well_typed
 from utils.errors import ConfigError
 from utils.files.regular_files import read_regular
 from utils.files.whole_files import create_whole, write_whole
@@ -27,10 +26,8 @@ from utils.files.whole_files import create_whole, write_whole
 # the axis of the suite whose values are the trials
 AXIS = "trial"
 MOST_TRIALS = 1000
-DONE, PRUNED, FAILED = "done", "pruned", "failed"
+PRUNED = "pruned"
 ENDS = (DONE, PRUNED, FAILED)
-# of a trial that has not ended
-RUNNING = "running"
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
 # bytes; a run takes about a kilobyte
 _LARGEST = 16 * 2**20
@@ -60,15 +57,7 @@ class SearchPlan:
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> "SearchPlan":
         """The plan in the content of suite.json; what is not of its type has the default."""
-        found = content.get("search")
-        found = found if isinstance(found, Mapping) else {}
-        default = cls()
-        values = {
-            one.name: found[one.name]
-            for one in fields(cls)
-            if one.name in found and is_like(found[one.name], getattr(default, one.name))
-        }
-        made = cls(**values)
+        made = cls(**well_typed(cls(), content.get("search")))
         bad = made.folder and not _KEY.fullmatch(made.folder)
         return cls() if bad or made.direction not in (MAXIMIZE, MINIMIZE) or made.last < 1 else made
 
@@ -85,11 +74,13 @@ class End:
         state: one of `ENDS`.
         value: None if it failed; of a pruned one, what it was then.
         error: why it failed.
+        course: its value after each of its tests, where poor trials are ended early.
     """
 
     state: str
     value: float | None = None
     error: str = ""
+    course: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -100,6 +91,7 @@ class Trial:
         settings: by dotted config key.
         runs: none if its config was refused.
         retried: failed attempts at its runs that do not count any more: the greatest number by run.
+        exact: settings as the sampler knows them, before they were rounded.
         end: None while it has not ended, or where nobody writes that down.
     """
 
@@ -107,6 +99,7 @@ class Trial:
     settings: dict[str, Any]
     runs: list[SuiteRun]
     retried: dict[str, int] = field(default_factory=dict)
+    exact: dict[str, float] = field(default_factory=dict)
     end: End | None = None
 
     @property
@@ -118,14 +111,14 @@ class Trial:
 def listed_trials(content: Mapping[str, Any], runs: list[SuiteRun]) -> list[Trial]:
     """The trials that stand in suite.json."""
     named = content.get("trials")
-    of_trial: dict[str, list[SuiteRun]] = {name: [] for name in named} if isinstance(named, dict) else {}
+    trials = {
+        name: Trial(number, dict(settings) if isinstance(settings, dict) else {}, [])
+        for number, (name, settings) in enumerate(named.items() if isinstance(named, dict) else (), 1)
+    }
     for run in runs:
-        if (name := run.choices.get(AXIS)) in of_trial:
-            of_trial[name].append(run)
-    return [
-        Trial(number, dict(named[name]) if isinstance(named[name], dict) else {}, found)
-        for number, (name, found) in enumerate(of_trial.items(), 1)
-    ]
+        if (name := run.choices.get(AXIS, "")) in trials:
+            trials[name].runs.append(run)
+    return list(trials.values())
 
 
 class TrialFolder:
@@ -138,7 +131,7 @@ class TrialFolder:
 
     def __init__(self, suite: Path, key: str):
         self.path = suite / SEARCH / key
-        self._read: dict[str, tuple[tuple, Trial]] = {}
+        self._read: dict[int, tuple[tuple, Trial]] = {}
 
     def all(self) -> list[Trial]:
         """The trials that there are, in order; files that have not changed are not read again.
@@ -159,9 +152,9 @@ class TrialFolder:
 
     def retry(self, trial: Trial, failed: Mapping[str, int]) -> None:
         """Let a trial continue that has failed: these attempts at its runs do not count any more."""
-        write_whole(str(self._place(trial.number)), _content(trial, {**trial.retried, **failed}))
-        with suppress(FileNotFoundError):
-            self._end(trial.number).unlink()
+        again = replace(trial, retried={**trial.retried, **failed})
+        write_whole(str(self._place(trial.number)), _content(again))
+        self._end(trial.number).unlink(missing_ok=True)
 
     def end(self, trial: Trial, end: End) -> None:
         """Write down how a trial ended."""
@@ -174,25 +167,21 @@ class TrialFolder:
         return self.path / f"t{number}.end.json"
 
     def _trial(self, number: int) -> Trial:
-        path = self._place(number)
-        stamp = _stamp(path), _stamp(self._end(number))
-        known = self._read.get(path.name)
+        path, end = self._place(number), self._end(number)
+        stamp = _stamp(path), _stamp(end)
+        known = self._read.get(number)
         if known is None or known[0] != stamp:
             try:
                 found = json.loads(read_regular(path, _LARGEST))
-                end = json.loads(read_regular(self._end(number), _LARGEST)) if stamp[1] else None
+                ended = json.loads(read_regular(end, _LARGEST)) if stamp[1] else None
             except (OSError, ValueError, RecursionError) as error:
                 raise ConfigError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
-            self._read[path.name] = known = stamp, _trial_of(path, number, found, end)
+            self._read[number] = known = stamp, _trial_of(path, number, found, ended)
         return known[1]
 
 
-def _content(trial: Trial, retried: Mapping[str, int] | None = None) -> bytes:
-    content = {
-        "settings": trial.settings,
-        "runs": [asdict(run) for run in trial.runs],
-        "retried": trial.retried if retried is None else retried,
-    }
+def _content(trial: Trial) -> bytes:
+    content = {key: value for key, value in asdict(trial).items() if key not in ("number", "end")}
     return (json.dumps(content, indent=1) + "\n").encode()
 
 
@@ -204,17 +193,24 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _trial_of(path: Path, number: int, found: Any, end: Any) -> Trial:
-    parts = [found.get(key) for key in ("settings", "runs", "retried")] if isinstance(found, dict) else []
-    if [type(part) for part in parts] != [dict, list, dict]:
+def _trial_of(path: Path, number: int, found: Any, ended: Any) -> Trial:
+    parts = well_typed(Trial(number, {}, []), found)
+    if not {"settings", "runs", "retried"} <= parts.keys():
         raise ConfigError(f"{path} is not the file of a trial.")
-    settings, runs, retried = parts
-    retried = {run: tried for run, tried in retried.items() if is_like(tried, 0)}
-    return Trial(number, settings, [run_of(path, entry) for entry in runs], retried, _end_of(end))
-
-
-def _end_of(found: Any) -> End | None:
-    if not isinstance(found, dict) or found.get("state") not in ENDS:
-        return None
-    value, error = found.get("value"), found.get("error")
-    return End(found["state"], value if is_like(value, 0.0) else None, error if isinstance(error, str) else "")
+    end = None
+    if isinstance(ended, Mapping) and ended.get("state") in ENDS:
+        value, course = ended.get("value"), ended.get("course")
+        end = End(
+            ended["state"],
+            value if is_like(value, 0.0) else None,
+            ended["error"] if isinstance(ended.get("error"), str) else "",
+            course if isinstance(course, list) and all(is_like(one, 0.0) for one in course) else [],
+        )
+    return Trial(
+        number,
+        parts["settings"],
+        [run_of(path, entry) for entry in parts["runs"]],
+        {run: tried for run, tried in parts["retried"].items() if is_like(tried, 0)},
+        {key: value for key, value in parts.get("exact", {}).items() if is_like(value, 0.0)},
+        end,
+    )

@@ -20,7 +20,7 @@ from browser.report.arguments import Options
 from browser_folders import write_log, write_run
 from suite_children import folder_in, runs_of
 from suites.command import report as suite_report
-from suites.plan.freezing import freeze
+from suites.plan.manifest import write_manifest
 from suites.plan.suite_file import read_suite
 from suites.state.state import Attempt, SuiteFolder
 from suites.state.trials import SearchPlan
@@ -31,7 +31,7 @@ from utils.files.whole_files import write_whole
 def folder(tmp_path):
     made = folder_in(tmp_path / "results", "mine")
     (tmp_path / "mine.yaml").write_text("{algorithms: qmix, environments: two_step}")
-    freeze(made, read_suite(tmp_path / "mine.yaml"), runs_of(4, steps=1000))
+    write_manifest(made, read_suite(tmp_path / "mine.yaml"), runs_of(4, steps=1000))
     attempts = [
         Attempt("run-0", 1, state="done", token="mine_run-0", steps=1000, seconds=10.0),
         Attempt("run-1", 1, state="running", token="mine_run-1", machine="another"),
@@ -127,11 +127,11 @@ def test_a_suite_that_is_not_there_is_a_sentence(folder):
     ],
 )
 def test_damaged_suites_are_named(folder, damage, message):
-    content = json.loads(folder.frozen.read_text())
+    content = json.loads(folder.manifest.read_text())
     if damage in content["runs"][0]:
         content["runs"][0][damage] = "../x" if damage == "id" else 10**300
         damage = json.dumps(content)
-    folder.frozen.write_text(damage)
+    folder.manifest.write_text(damage)
     view = str(view_of(context_of(folder), "/suites", "?suite=mine"))
     assert "This does not exist" in view and message in view
     assert message in str(list(walk(view_of(context_of(folder), "/suites", "").to_plotly_json())))
@@ -157,7 +157,7 @@ def test_the_trials_of_a_search_are_a_table_with_the_best_first(tmp_path):
     text = "{algorithms: qmix, environments: two_step, search: {trials: 3, space: {lr: {choice: [0.1, 0.2, 0.3]}}}}"
     (tmp_path / "mine.yaml").write_text(text)
     runs = [replace(run, choices={"trial": f"t{number}"}) for number, run in enumerate(runs_of(3), 1)]
-    freeze(made, read_suite(tmp_path / "mine.yaml"), runs)
+    write_manifest(made, read_suite(tmp_path / "mine.yaml"), runs)
     for number, (state, value) in enumerate([("done", 1.0), ("done", 4.0), ("failed", 9.0)]):
         attempt = Attempt(f"run-{number}", 1, state=state, token=f"mine_run-{number}", error="<b>no" * (number == 2))
         write_whole(str(made.place(attempt.run, 1)), attempt.to_bytes())

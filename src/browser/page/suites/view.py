@@ -14,8 +14,9 @@ from browser.page.parts.frame import message
 from browser.page.parts.limits import MOST_RUNS
 from browser.reading.files import inside
 from records.layout import SEARCH, SUITES
+from suites.state.runs import FAILED
 from suites.state.scores import trial_rows, trials_summary
-from suites.state.state import FAILED, Attempt, SuiteFolder, suite_names
+from suites.state.state import Attempt, SuiteFolder, suite_names
 from suites.state.table import SuiteTable, last_line, live, suite_table
 from suites.state.trials import SearchPlan
 from utils.errors import ConfigError

@@ -12,9 +12,10 @@ import pytest
 
 from suite_children import folder_in, launcher, runs_of
 from suites.launch import launcher as launchers
-from suites.plan.places import Place, Places, folder_of_machine
 from suites.plan.resources import Machine, thread_variables
-from suites.state.state import DONE, Attempt
+from suites.plan.slots import Slot, Slots, folder_of_machine
+from suites.state.runs import DONE
+from suites.state.state import Attempt
 
 pytestmark = pytest.mark.slow
 
@@ -22,8 +23,8 @@ SOURCE = Path(__file__).parents[2] / "src"
 TAKER = """
 import sys, time
 from suites.state.state import Attempt, SuiteFolder
-from suites.plan.places import Place, Places
-Places().take(SuiteFolder(sys.argv[1], "other"), Attempt("run", 1), Place([3]))
+from suites.plan.slots import Slot, Slots
+Slots().take(SuiteFolder(sys.argv[1], "other"), Attempt("run", 1), Slot([3]))
 print("taken", flush=True)
 time.sleep(60)
 """
@@ -41,10 +42,10 @@ def machine_of_its_own(tmp_path, monkeypatch):
 class SlowMachine(Machine):
     """One that takes its time to choose, as an interrupted launcher does."""
 
-    def place(self, taken):
-        place = super().place(taken)
+    def slot(self, taken):
+        slot = super().slot(taken)
         time.sleep(0.1)
-        return place
+        return slot
 
 
 @pytest.mark.parametrize("suites", [("mine", "mine"), ("mine", "other")])
@@ -54,7 +55,7 @@ def test_launchers_that_start_at_the_same_moment_pin_to_different_cores(tmp_path
     for name in suites:
         machine = SlowMachine(resources, cores=[0, 1, 2], gpus=["0", "1"])
         made.append(launcher(folder_in(tmp_path, name), runs_of(2), machine=machine))
-        monkeypatch.setattr(made[-1], "_begin", lambda claim: begun.append(claim.attempt) or True)
+        monkeypatch.setattr(made[-1], "_begin", lambda run, attempt: begun.append(attempt) or True)
 
     def fill(one):
         for _ in range(2):  # whoever is later loses the first run, and gets the second
@@ -77,13 +78,13 @@ def test_a_place_ends_with_its_process(tmp_path):
     # a folder that nobody has made
     folder_of_machine().mkdir(mode=0o700)
     child.stdout.readline()
-    assert Places().taken() == [Place([3])]
+    assert Slots().taken() == [Slot([3])]
     machine = Machine({"jobs": 1, "cores": 1, "gpus": 0}, cores=[3, 4])
-    assert machine.place(Places().taken()) == Place([4])
+    assert machine.slot(Slots().taken()) == Slot([4])
     child.kill()
     child.wait()
     child.stdout.close()
-    assert Places().taken() == []
+    assert Slots().taken() == []
     assert list(folder_of_machine().iterdir()) == []
 
 
@@ -94,20 +95,20 @@ def test_keepers_have_the_places_of_their_runs_until_they_end(tmp_path):
     def look(newest):
         if sum(one.run_pid > 0 and one.state != DONE for one in newest.values()) == 2:
             # what the launcher still has of them it gives up at its next look
-            seen.append((sorted(place.cores for place in Places().taken()), len(made._places._held)))
+            seen.append((sorted(slot.cores for slot in Slots().taken()), len(made._slots._held)))
 
     made = launcher(folder_in(tmp_path), runs, look=look, machine=machine)
     newest = made.run().newest
     assert {one.state for one in newest.values()} == {DONE}
     assert ([[0], [1]], 0) in seen
-    assert Places().taken() == []
+    assert Slots().taken() == []
 
 
 def test_without_a_folder_of_its_own_the_suites_attempts_count(tmp_path):
     folder_of_machine().symlink_to(tmp_path)
-    assert Places().taken() is None
+    assert Slots().taken() is None
     made = launcher(folder_in(tmp_path), [], machine=Machine({"jobs": 1, "cores": 1, "gpus": 1}))
-    assert made._taken({}, [Attempt("run", 1, cores=[1], gpus=["0"])]) == [Place([1], ["0"], 1)]
+    assert made._taken({}, [Attempt("run", 1, cores=[1], gpus=["0"])]) == [Slot([1], ["0"], 1)]
     newest = made.run().newest
     assert newest == {}
 

@@ -1,4 +1,4 @@
-"""The keeper of a run: what it writes about the end, and what it leaves alone."""
+"""The supervisor of a run: what it writes about the end, and what it leaves alone."""
 
 import os
 import signal
@@ -12,9 +12,10 @@ import pytest
 from standins import ROOT
 from suite_children import folder_in, launcher, runs_of
 from suites.launch import launcher as launchers
-from suites.launch.keeper import _ended, command_of, keep
 from suites.launch.processes import is_alive
-from suites.state.state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder
+from suites.launch.supervisor import _ended, command_of, supervise
+from suites.state.runs import DONE, FAILED, LOST, RUNNING, STOPPED, SuiteRun
+from suites.state.state import Attempt, SuiteFolder
 from utils.files.whole_files import write_whole
 
 
@@ -51,7 +52,7 @@ def test_a_signal_that_comes_before_the_run_has_let_go_of_its_keeper_ends_it(fol
             os.kill(os.getpid(), signal.SIGTERM)
         return pid
 
-    ended = keep(folder, Attempt("a", 1, token="x"), start)
+    ended = supervise(folder, Attempt("a", 1, token="x"), start)
     if ended is None:
         os._exit(0)
     assert (ended.state, ended.exit_code) == (LOST, -signal.SIGTERM)
@@ -87,16 +88,21 @@ def test_how_a_run_ended(tmp_path, code, told, printed, state, error):
 def test_the_words_of_an_attempt(tmp_path):
     new, again = Attempt("a", 1, token="mine_a"), Attempt("a", 2, token="mine_a", resumes=True)
     folder = SuiteFolder(tmp_path / "it's", "mine")
-    words = command_of(folder.results, new, ["--config=qmix", "with", "lr=1"], [])
+    run = SuiteRun("a", "", "", "", 1, {}, 1, ["--config=qmix", "with", "lr=1"])
+    words = command_of(folder.results, new, run)
     assert words == ["--config=qmix", "with", "lr=1", "run_name='mine_a'", f'local_results_path="{folder.results}"']
     resume = f"--resume={folder.results}/runs/mine_a"
-    assert command_of(folder.results, again, ["--config=qmix"], []) == [resume]
-    assert command_of(folder.results, again, [], ["plugins=['x']"]) == [resume, "with", "plugins=['x']"]
+    assert command_of(folder.results, again, run) == [resume]
+    assert command_of(folder.results, again, replace(run, confirmed=["plugins=['x']"])) == [
+        resume,
+        "with",
+        "plugins=['x']",
+    ]
 
 
 def test_what_keeps_a_run_imports_no_numpy():
-    """There is a keeper for each run, and NumPy takes as long to import as all else that it needs."""
-    code = "import sys, suites.launch.local, suites.launch.one_run; sys.exit(bool({'numpy', 'torch'} & {*sys.modules}))"
+    """There is a supervisor for each run, and NumPy takes as long to import as all else that it needs."""
+    code = "import sys, suites.launch.local, suites.launch.tasks; sys.exit(bool({'numpy', 'torch'} & {*sys.modules}))"
     assert (
         subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT / "src")}).returncode
         == 0

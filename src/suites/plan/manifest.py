@@ -1,4 +1,4 @@
-"""`suite.json`: a suite's runs as its launchers, its table and its report take them, whatever becomes of its file."""
+"""The manifest, `suite.json`: a suite's runs as launchers, table and report take them, whatever its file says now."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from utils.errors import ConfigError
 from utils.files.whole_files import write_whole
 
 
-def freeze(folder: SuiteFolder, suite: SuiteFile, runs: list[SuiteRun]) -> tuple[int, int]:
+def write_manifest(folder: SuiteFolder, suite: SuiteFile, runs: list[SuiteRun]) -> tuple[int, int]:
     """Write the runs, in place of those of an earlier version of the suite; what is done of these stays done.
 
     Args:
@@ -28,7 +28,7 @@ def freeze(folder: SuiteFolder, suite: SuiteFile, runs: list[SuiteRun]) -> tuple
     Raises:
         ConfigError: the file cannot be written, or is another program's.
     """
-    before = {run.id for run in folder.runs()} if os.path.lexists(folder.frozen) else None
+    before = {run.id for run in folder.runs()} if os.path.lexists(folder.manifest) else None
     plan = _plan(suite, runs)
     content: dict[str, Any] = {
         "version": VERSION,
@@ -41,12 +41,13 @@ def freeze(folder: SuiteFolder, suite: SuiteFile, runs: list[SuiteRun]) -> tuple
         "trials": {name: flatten(settings) for name, settings in suite.overrides.get(AXIS, {}).items()},
         "runs": [] if plan.folder else [asdict(run) for run in runs],
     }
+    folders, trials = [folder.attempts, folder.output("").parent], folder.trial_folder(plan)
     try:
-        for path in (folder.attempts, folder.output("").parent, *_trials(folder, plan)):
+        for path in folders if trials is None else [*folders, trials.path]:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_whole(str(folder.frozen), (json.dumps(content, indent=1) + "\n").encode())
+        write_whole(str(folder.manifest), (json.dumps(content, indent=1) + "\n").encode())
     except OSError as error:
-        raise ConfigError(f"{folder.frozen} cannot be written: {error.strerror}.") from None
+        raise ConfigError(f"{folder.manifest} cannot be written: {error.strerror}.") from None
     now = {run.id for run in folder.runs()}
     for run in () if plan.folder else now & folder.dropped():
         folder.want(run)  # an earlier search had dropped it
@@ -60,9 +61,4 @@ def _plan(suite: SuiteFile, runs: list[SuiteRun]) -> SearchPlan:
     if suite.search.learns:
         text = "\n".join([suite.search.identity(), *(run.id for run in runs)])
         key = hashlib.sha256(text.encode()).hexdigest()[:8]
-    trials = options["trials"] or len(suite.search.listed)
-    return SearchPlan(options["method"], trials, options["metric"], options["last"], options["direction"], key)
-
-
-def _trials(folder: SuiteFolder, plan: SearchPlan) -> list:
-    return [made.path] if (made := folder.trial_folder(plan)) is not None else []
+    return SearchPlan(options["method"], suite.trials, options["metric"], options["last"], options["direction"], key)

@@ -1,4 +1,4 @@
-"""The process that starts a suite's runs: `src/suite.py serve`, which launchers call."""
+"""The processes of a suite's runs, which launchers call as `src/suite.py serve`, `task` or `keep`."""
 
 import atexit
 import contextlib
@@ -8,14 +8,19 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from suites.launch.starter import Starter
-from suites.launch.starter import serve as serve_runs
+from suites.command.runs import is_current
+from suites.launch.fork_server import ForkServer
+from suites.launch.fork_server import serve as serve_runs
+from suites.launch.tasks import ray_task, slurm_task
+from suites.state.runs import FAILED
+from suites.state.table import last_line
 from utils.errors import MusterError
 
 SRC = Path(__file__).resolve().parents[2]
+MAIN = [sys.executable, str(SRC / "main.py")]
 
 
-def starter(environments: Iterable[str], cold: bool, environment: dict[str, str]) -> Starter:
+def fork_server(environments: Iterable[str], cold: bool, environment: dict[str, str]) -> ForkServer:
     """Start one.
 
     Args:
@@ -24,18 +29,34 @@ def starter(environments: Iterable[str], cold: bool, environment: dict[str, str]
         environment: variables of the runs.
     """
     command = [sys.executable, str(SRC / "suite.py"), "serve", *(["--cold"] if cold else environments)]
-    return Starter(command, environment)
+    return ForkServer(command, environment)
 
 
-def serve(words: Sequence[str]) -> int:
-    """Be the starter, or one of the processes that it forks; return the exit code."""
+def serve(words: Sequence[str]) -> int | None:
+    """Be the fork server, or one of the processes that it forks; return the exit code."""
     if list(words) == ["--cold"]:
         return serve_runs(_execute, lambda: None)
     return serve_runs(_call, lambda: _import_everything(words))
 
 
+def keep(words: Sequence[str]) -> None:
+    """Be the supervisor of a run that a task of Ray's starts; raises as `ray_task`."""
+    ray_task(words, MAIN, is_current)
+
+
+def task(words: Sequence[str]) -> None:
+    """Be one task of an array of SLURM's.
+
+    Raises:
+        MusterError: a run of it has failed, or the config of its only one has changed since.
+    """
+    ended = slurm_task(words, MAIN, is_current)
+    if failed := [attempt for attempt in ended if attempt.state == FAILED]:
+        raise MusterError("\n".join(f"{one.run} has failed: {last_line(one.error)}" for one in failed))
+
+
 def _execute(words: list[str]) -> None:
-    os.execv(sys.executable, [sys.executable, str(SRC / "main.py"), *words])
+    os.execv(sys.executable, [*MAIN, *words])
 
 
 def _call(words: list[str]) -> None:
@@ -43,7 +64,7 @@ def _call(words: list[str]) -> None:
 
     import main
 
-    np.random.seed()  # as in a new interpreter: all runs would begin with the starter's state
+    np.random.seed()  # as in a new interpreter: all runs would begin with the fork server's state
     sys.argv = [str(SRC / "main.py"), *words]
     main._start()
     code = main.main()
@@ -53,7 +74,7 @@ def _call(words: list[str]) -> None:
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    # the interpreter would take everything apart, for which it copies all that this process shares with the starter
+    # the interpreter would take everything apart, for which it copies all that this process shares with the fork server
     os._exit(code)
 
 

@@ -1,7 +1,7 @@
 """Which cores and cards of this machine runs have, whatever launcher, suite or folder of results they are of.
 
-Each is a file in a folder of the machine, locked by those who have the place: the launcher that chose it, then the
-run's keeper and the run. A lock ends with its processes, however they end: a file that nobody has locked is left over.
+Each slot is a file in a folder of the machine, locked by those who have it: the launcher that chose it, then the run's
+supervisor and the run. A lock ends with its processes, however they end: a file that nobody has locked is left over.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from utils.files.regular_files import read_regular
 try:
     import fcntl
 except ImportError:  # Windows, where suites are looked at and no run starts
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 LOCK = "lock"
 # seconds to wait for others that choose; one that was suspended meanwhile is not waited for longer
@@ -30,7 +30,7 @@ _LARGEST = 2**16
 
 
 @dataclass(frozen=True)
-class Place:
+class Slot:
     """What one run has.
 
     Attributes:
@@ -43,20 +43,16 @@ class Place:
     share: float = 0.0
 
 
-class Places:
-    """The places of one machine, for one launcher.
+class Slots:
+    """The slots of one machine, for one launcher."""
 
-    Args:
-        folder: of their files; None: this user's, in the folder of temporary files.
-    """
-
-    def __init__(self, folder: Path | None = None):
-        self._folder = folder or folder_of_machine()
+    def __init__(self) -> None:
+        self._folder = folder_of_machine()
         self._held: dict[str, int] = {}
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """No other launcher of this machine chooses a place meanwhile."""
+        """No other launcher of this machine chooses a slot meanwhile."""
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(OSError):
                 lock = stack.enter_context(open(_made(self._folder) / LOCK, "ab"))
@@ -65,31 +61,32 @@ class Places:
                     time.sleep(0.005)
             yield
 
-    def taken(self) -> list[Place] | None:
-        """The places that runs have, for who is `alone`; None: without a folder or locks, it cannot be known."""
+    def taken(self) -> list[Slot] | None:
+        """The slots that runs have, for who is `alone`; None: without a folder or locks, it cannot be known."""
         try:
             _made(self._folder)
-            return [place for name in os.listdir(self._folder) if name != LOCK for place in self._at(name)]
+            return [slot for name in os.listdir(self._folder) if name != LOCK for slot in self._at(name)]
         except OSError:
             return None
 
-    def take(self, folder: SuiteFolder, attempt: Attempt, place: Place) -> None:
-        """Take a place for an attempt, until `give` or the end of this process."""
-        if not place.cores and not place.gpus:
+    def take(self, folder: SuiteFolder, attempt: Attempt, slot: Slot) -> None:
+        """Take a slot for an attempt, until `give` or the end of this process."""
+        if not slot.cores and not slot.gpus:
             return
+        name = _name(folder, attempt)
         with contextlib.suppress(OSError):
-            descriptor = _opened(self._folder / _name(folder, attempt), os.O_CREAT)
+            descriptor = _opened(self._folder / name, os.O_CREAT)
             _locked(descriptor, fcntl.LOCK_SH)
-            os.write(descriptor, json.dumps(asdict(place)).encode())
-            self._held[_name(folder, attempt)] = descriptor
+            os.write(descriptor, json.dumps(asdict(slot)).encode())
+            self._held[name] = descriptor
 
     def give(self, folder: SuiteFolder, attempt: Attempt) -> None:
-        """Leave the place to the attempt's keeper, which has locked it, or has ended."""
+        """Leave the slot to the attempt's supervisor, which has locked it, or has ended."""
         if (descriptor := self._held.pop(_name(folder, attempt), None)) is not None:
             os.close(descriptor)
 
-    def _at(self, name: str) -> Iterator[Place]:
-        """The place in a file; none if its processes have ended, or it is damaged."""
+    def _at(self, name: str) -> Iterator[Slot]:
+        """The slot in a file; none if its processes have ended, or it is damaged."""
         with contextlib.suppress(FileNotFoundError):
             descriptor = _opened(self._folder / name)
             try:
@@ -99,15 +96,11 @@ class Places:
             finally:
                 os.close(descriptor)
             with contextlib.suppress(ValueError, TypeError):
-                yield Place(**json.loads(read_regular(self._folder / name, _LARGEST)))
+                yield Slot(**json.loads(read_regular(self._folder / name, _LARGEST)))
 
 
-class KeptPlace:
-    """The place of an attempt, if its launcher took one, which this process has, and what it forks.
-
-    Args:
-        folder: the suite's.
-    """
+class HeldSlot:
+    """The slot of an attempt, if its launcher took one: this process has it, and what it forks."""
 
     def __init__(self, folder: SuiteFolder, attempt: Attempt):
         self._path, self._descriptor = folder_of_machine() / _name(folder, attempt), -1
@@ -125,7 +118,7 @@ class KeptPlace:
 
 
 def folder_of_machine() -> Path:
-    """This user's folder of places."""
+    """This user's folder of slots; its name is older than the word, and launchers of before may be under way."""
     return Path(tempfile.gettempdir()) / f"muster-places-{os.getuid()}"
 
 

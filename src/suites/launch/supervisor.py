@@ -1,7 +1,7 @@
-"""The keeper of one run: a small process that starts it, renews its claim, and writes down how it ended.
+"""The supervisor of one run: a small process that starts it, renews its lease, and writes down how it ended.
 
-A keeper is in a session of its own: the launcher that began it may end, or be killed, and the run continues. When the
-keeper itself is killed, the run is sent SIGTERM, on which it saves.
+A supervisor is in a session of its own: the launcher that began it may end, or be killed, and the run continues. When
+the supervisor itself is killed, the run is sent SIGTERM, on which it saves.
 """
 
 import os
@@ -15,11 +15,11 @@ from pathlib import Path
 
 from records.layout import RUNS
 from records.metric_tail import progress
-from suites.launch.claims import IN_USE, RENEWALS
+from suites.launch.leases import IN_USE, RENEWALS
 from suites.launch.processes import born, end_with_parent
-from suites.plan.places import KeptPlace
-from suites.state.state import DONE, DROPPED, FAILED, LOST, STOPPED, Attempt, SuiteFolder
-from utils.files.whole_files import write_whole
+from suites.plan.slots import HeldSlot
+from suites.state.runs import DONE, DROPPED, FAILED, LOST, STOPPED, SuiteRun
+from suites.state.state import Attempt, SuiteFolder
 from utils.plain_values import escaped
 from utils.processes.stop_signals import TOGETHER
 
@@ -27,21 +27,21 @@ from utils.processes.stop_signals import TOGETHER
 LOOK = 1.0
 # of what a failed run printed
 LAST_LINES, LONGEST_ERROR = 12, 3000
-# what a process that keeps several runs passes on; it may come to the keepers themselves, too, and counts once
+# what a process with several runs passes on; it may come to the supervisors themselves, too, and counts once
 PASSED_ON = getattr(signal, "SIGUSR1", signal.SIGTERM)
 # exit codes of a run that a signal ended after it had saved
 SIGNALLED = tuple(128 + signum for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1))
 
 
-def command_of(results: Path, attempt: Attempt, words: list[str], confirmed: list[str]) -> list[str]:
+def command_of(results: Path, attempt: Attempt, run: SuiteRun) -> list[str]:
     """The words of main.py for an attempt."""
     if attempt.resumes:
         resume = [f"--resume={results / RUNS / attempt.token}"]
-        return [*resume, "with", *confirmed] if confirmed else resume
-    return [*words, f"run_name={attempt.token!r}", f"local_results_path={str(results)!r}"]
+        return [*resume, "with", *run.confirmed] if run.confirmed else resume
+    return [*run.words, f"run_name={attempt.token!r}", f"local_results_path={str(results)!r}"]
 
 
-def keep(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -> Attempt | None:
+def supervise(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -> Attempt | None:
     """Start an attempt's run and stay with it until it has ended.
 
     Args:
@@ -51,10 +51,11 @@ def keep(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -> Att
         the attempt as it ended, or as it was if another launcher has the run by now; None in the run, which has
         to continue by itself.
     """
-    if _taken_over(folder, attempt):
+    successor = folder.place(attempt.run, attempt.number + 1)
+    if successor.exists():
         return attempt
-    signals, place = _Signals(), KeptPlace(folder, attempt)
-    begun = folder.output(attempt.run).stat().st_size if folder.output(attempt.run).exists() else 0
+    signals, slot, output = _Signals(), HeldSlot(folder, attempt), folder.output(attempt.run)
+    begun = output.stat().st_size if output.exists() else 0
     parent = os.getpid()
     # a signal that comes to the run before it has let go of our handlers would be lost
     held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
@@ -62,19 +63,19 @@ def keep(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -> Att
     if pid == 0:
         signals.restore()
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
-        # saves, as on any SIGTERM, when its keeper is gone
+        # saves, as on any SIGTERM, when its supervisor is gone
         end_with_parent(signal.SIGTERM, parent)
         return None
     signal.pthread_sigmask(signal.SIG_SETMASK, held)
     attempt = replace(attempt, pid=parent, born=born(parent), run_pid=pid, run_born=born(pid))
-    _write(folder, attempt)
+    folder.write(attempt)
     renewed, told, taken_over = time.monotonic(), 0, False
     while True:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             break
         signals.wait(min(LOOK, attempt.lease / RENEWALS))
-        if _taken_over(folder, attempt):
+        if successor.exists():
             taken_over = True
             os.kill(pid, signal.SIGKILL)
         asked = signals.stops or int(folder.stop.exists() or folder.is_dropped(attempt.run))
@@ -84,26 +85,29 @@ def keep(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -> Att
         if time.monotonic() - renewed >= attempt.lease / RENEWALS and not taken_over:
             renewed = time.monotonic()
             attempt = _with_progress(folder, attempt)
-            _write(folder, attempt)
+            folder.write(attempt)
     signals.restore()
-    place.leave()
-    if not taken_over and not _taken_over(folder, attempt):
+    slot.leave()
+    if not taken_over and not successor.exists():
         attempt = _ended(folder, attempt, os.waitstatus_to_exitcode(status), told > 0, begun)
-        _write(folder, attempt)
+        folder.write(attempt)
     return attempt
 
 
-def _taken_over(folder: SuiteFolder, attempt: Attempt) -> bool:
-    return folder.place(attempt.run, attempt.number + 1).exists()
-
-
 def _ended(folder: SuiteFolder, attempt: Attempt, code: int, told: bool, begun: int) -> Attempt:
+    """The attempt with the end of its run.
+
+    Args:
+        told: whether the run was asked to stop.
+        begun: bytes of its output before it started.
+    """
     error = "" if code == 0 else _last_lines(folder.output(attempt.run), begun)
+    signalled = code < 0 or code in SIGNALLED
     if code == 0:
         state = DONE
-    elif told and (code < 0 or code in SIGNALLED):
+    elif told and signalled:
         state, error = DROPPED if folder.is_dropped(attempt.run) else STOPPED, ""
-    elif code < 0 or code in SIGNALLED or IN_USE in error:
+    elif signalled or IN_USE in error:
         state = LOST
         error = f"Ended by {signal.Signals(-code).name}." if code < 0 else error
     else:
@@ -114,12 +118,6 @@ def _ended(folder: SuiteFolder, attempt: Attempt, code: int, told: bool, begun: 
 def _with_progress(folder: SuiteFolder, attempt: Attempt) -> Attempt:
     found = progress(folder.results, attempt.token)
     return attempt if found is None else replace(attempt, steps=found[0], seconds=found[1])
-
-
-def _write(folder: SuiteFolder, attempt: Attempt) -> None:
-    # a full disk is no reason to leave the run alone: it is written again at the next renewal
-    with suppress(OSError):
-        write_whole(str(folder.place(attempt.run, attempt.number)), attempt.to_bytes())
 
 
 def _last_lines(path: Path, begun: int) -> str:

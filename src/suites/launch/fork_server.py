@@ -1,7 +1,7 @@
-"""A process that has imported everything and forks a keeper for each run, which forks the run: neither imports again.
+"""A process that has imported everything and forks a supervisor for each run, which forks the run.
 
-The launcher writes requests to its standard input, a line of JSON each, and reads from its standard output which
-keepers have ended. It ends with its standard input; its keepers do not.
+The launcher writes requests to its standard input, a line of JSON each, and reads a byte from its standard output
+whenever a supervisor has ended. It ends with its standard input; its supervisors do not.
 """
 
 import gc
@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from suites.launch.keeper import keep
+from suites.launch.supervisor import supervise
 from suites.state.state import Attempt, SuiteFolder
 
 
@@ -37,7 +37,7 @@ class Request:
     environment: dict[str, str | None]
 
     def to_line(self) -> bytes:
-        """As the starter reads it."""
+        """As the fork server reads it."""
         return (json.dumps(asdict(self)) + "\n").encode()
 
     @classmethod
@@ -47,8 +47,8 @@ class Request:
         return cls(**{**content, "attempt": Attempt(**content["attempt"])})
 
 
-class Starter:
-    """A launcher's end of a starter, which it starts.
+class ForkServer:
+    """A launcher's end of a fork server, which it starts.
 
     Args:
         command: of the process that calls `serve`.
@@ -64,8 +64,9 @@ class Starter:
             # Ctrl-C in a terminal is the launcher's to act on
             start_new_session=True,
         )
-        os.set_blocking(self._process.stdout.fileno(), False)
-        self._unread = b""
+        assert self._process.stdin and self._process.stdout
+        self._requests, self._ends = self._process.stdin, self._process.stdout
+        os.set_blocking(self._ends.fileno(), False)
 
     @property
     def alive(self) -> bool:
@@ -73,38 +74,35 @@ class Starter:
         return self._process.poll() is None
 
     def start(self, request: Request) -> bool:
-        """Ask for a run; whether the starter was there to be asked."""
+        """Ask for a run; whether the fork server was there to be asked."""
         try:
-            self._process.stdin.write(request.to_line())
-            self._process.stdin.flush()
+            self._requests.write(request.to_line())
+            self._requests.flush()
         except OSError:
             return False
         return True
 
-    def fileno(self) -> int:
-        """What becomes readable when a keeper has ended."""
-        return self._process.stdout.fileno()
-
-    def ended(self) -> list[str]:
-        """The runs whose keepers have ended since the last call."""
+    def wait(self, seconds: float) -> bool:
+        """Wait until a supervisor has ended, at most so long; whether one has."""
+        if not select.select([self._ends], [], [], seconds)[0]:
+            return False
         with suppress(BlockingIOError):
-            self._unread += os.read(self.fileno(), 65536)
-        *lines, self._unread = self._unread.split(b"\n")
-        return [line.decode() for line in lines]
+            os.read(self._ends.fileno(), 65536)
+        return True
 
     def close(self) -> None:
-        """Let it end; its runs go on."""
+        """Let it end; its runs continue."""
         with suppress(OSError):
-            self._process.stdin.close()
+            self._requests.close()
         self._process.wait()
-        self._process.stdout.close()
+        self._ends.close()
 
 
 def serve(play: Callable[[list[str]], Any], warm_up: Callable[[], Any]) -> int | None:
-    """The starter: fork keepers until standard input ends, and in each forked run call `play` with main.py's words.
+    """Be the fork server: fork supervisors until standard input ends; each forked run calls `play` with its words.
 
     Returns:
-        the exit code of the starter; of a run, what `play` returns.
+        the exit code of the fork server; of a run, what `play` returns.
     """
     launcher = os.getppid()
     warm_up()
@@ -114,36 +112,25 @@ def serve(play: Callable[[list[str]], Any], warm_up: Callable[[], Any]) -> int |
     request = _forked(_requests(launcher))
     if request is None:
         return 0
+    _become_supervisor()
     folder = SuiteFolder(request.results, request.suite)
-    if keep(folder, request.attempt, os.fork) is not None:
-        # at once: taking an interpreter apart copies all that it shares with the starter
+    if supervise(folder, request.attempt, os.fork) is not None:
+        # at once: taking an interpreter apart copies all that it shares with the fork server
         os._exit(0)
     _become_run(request, folder.output(request.attempt.run))
     return play(request.words)
 
 
-def _forked(requests: Iterator[Request | int]) -> Request | None:
-    """Fork for each request. Returns it in the child, and None in the starter, once no more come."""
-    keepers: dict[int, str] = {}
-    for item in requests:
-        if isinstance(item, int):
-            _say(keepers.pop(item, ""))
-            continue
-        pid = os.fork()
-        if pid == 0:
-            os.setsid()
-            signal.set_wakeup_fd(-1)
-            for signum in (signal.SIGCHLD, signal.SIGTERM):
-                signal.signal(signum, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            _silence()
-            return item
-        keepers[pid] = item.attempt.run
+def _forked(requests: Iterator[Request]) -> Request | None:
+    """Fork for each request. Returns it in the child, and None in the fork server, once no more come."""
+    for request in requests:
+        if os.fork() == 0:
+            return request
     return None
 
 
-def _requests(launcher: int) -> Iterator[Request | int]:
-    """Requests as they come, as long as the launcher lives, and the numbers of children that have ended."""
+def _requests(launcher: int) -> Iterator[Request]:
+    """Requests as they come, as long as the launcher lives, which is told of children that have ended."""
     reader, writer = os.pipe()
     for end in (reader, writer):
         os.set_blocking(end, False)
@@ -156,8 +143,9 @@ def _requests(launcher: int) -> Iterator[Request | int]:
             with suppress(BlockingIOError):
                 os.read(reader, 4096)
             with suppress(ChildProcessError):
-                while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
-                    yield pid
+                while os.waitpid(-1, os.WNOHANG)[0] != 0:
+                    with suppress(OSError):  # the launcher has ended
+                        os.write(1, b".")
         if 0 in ready:
             if not (read := os.read(0, 65536)) or os.getppid() != launcher:
                 return
@@ -165,13 +153,13 @@ def _requests(launcher: int) -> Iterator[Request | int]:
             yield from map(Request.of_line, lines)
 
 
-def _say(run: str) -> None:
-    with suppress(OSError):  # the launcher has ended
-        os.write(1, f"{run}\n".encode())
-
-
-def _silence() -> None:
-    """The launcher's pipes are not the keeper's: it would keep them open."""
+def _become_supervisor() -> None:
+    """A session and signals of its own; the launcher's pipes are not its: it would keep them open."""
+    os.setsid()
+    signal.set_wakeup_fd(-1)
+    for signum in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(signum, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1):
         os.dup2(nowhere, number)
@@ -184,7 +172,7 @@ def _become_run(request: Request, output: Path) -> None:
     for number in (1, 2):
         os.dup2(file, number)
     os.close(file)
-    # new ones: those of the starter may hold text
+    # new ones: those of the fork server may hold text
     for name, number in (("stdout", 1), ("stderr", 2)):
         stream = os.fdopen(number, "w", buffering=1, closefd=False)
         setattr(sys, name, stream)
