@@ -5,9 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from browser.packages import REQUIREMENTS, missing
 from suites.command.hints import command
@@ -22,7 +20,7 @@ from suites.launch.local import LocalLauncher
 from suites.launch.ray_launcher import RayLauncher, connected
 from suites.plan.manifest import write_manifest
 from suites.plan.metrics import doubt_about
-from suites.plan.resources import Machine, thread_variables
+from suites.plan.resources import Machine, Resources, thread_variables
 from suites.plan.search import TPE
 from suites.plan.suite_file import SuiteFile, read_suite, suite_path
 from suites.search.searcher import Searcher
@@ -61,7 +59,7 @@ def launch(options: argparse.Namespace) -> None:
     folder = SuiteFolder(options.results.absolute(), suite.name)
     if options.dry_run:
         if suite.learning:
-            print(f"{_trials(suite, runs)}. At a corner of the space:")
+            print(f"{_count(suite, runs)}. At a corner of the space:")
         for run in runs:
             print(run.id, " ".join(run.words))
         if options.launcher == "slurm":
@@ -78,7 +76,7 @@ def launch(options: argparse.Namespace) -> None:
         _run_here(folder, runs, suite, resources, options)
 
 
-def _require_launcher(suite: SuiteFile, resources: Mapping[str, Any], options: argparse.Namespace) -> None:
+def _require_launcher(suite: SuiteFile, resources: Resources, options: argparse.Namespace) -> None:
     """Raises: ConfigError: the launcher has no room for a run of this suite, lacks a package, or starts no such."""
     machine = Machine(resources)
     if options.launcher == "local" and not machine.has_room():
@@ -102,25 +100,19 @@ def _require_launcher(suite: SuiteFile, resources: Mapping[str, Any], options: a
 def _checked(suite: SuiteFile) -> list[SuiteRun]:
     begun = time.monotonic()
     runs = checked_search(suite, suite.learning) if suite.learning else checked_runs(suite)
-    what = _trials(suite, runs) if suite.learning else counted(len(runs), "run")
     if note := note_of_former_names():
         print(note)
-    print(f"{suite.name}: {what}, checked in {time.monotonic() - begun:.1f} s", flush=True)
+    print(f"{suite.name}: {_count(suite, runs)}, checked in {time.monotonic() - begun:.1f} s", flush=True)
     return runs
 
 
-def _trials(suite: SuiteFile, runs: list[SuiteRun]) -> str:
-    return f"{counted(suite.trials, 'trial')} of {counted(len(runs), 'run')} each"
+def _count(suite: SuiteFile, runs: list[SuiteRun]) -> str:
+    count = counted(len(runs), "run")
+    return f"{counted(suite.trials, 'trial')} of {count} each" if suite.learning else count
 
 
-def _submit(
-    folder: SuiteFolder, runs: list[SuiteRun], resources: Mapping[str, Any], options: argparse.Namespace
-) -> None:
-    """Submit what is to be done as one array.
-
-    Raises:
-        MusterError: SLURM is not there, or refuses the job.
-    """
+def _submit(folder: SuiteFolder, runs: list[SuiteRun], resources: Resources, options: argparse.Namespace) -> None:
+    """Submit what is to be done as one array."""
     leases = Leases(folder, options.lease, resources["losses"])
     wanted, failed = slurm.unfinished(folder, runs, leases, options.retry_failed)
     if not wanted:
@@ -134,11 +126,7 @@ def _submit(
 
 
 def _run_here(
-    folder: SuiteFolder,
-    runs: list[SuiteRun],
-    suite: SuiteFile,
-    resources: Mapping[str, Any],
-    options: argparse.Namespace,
+    folder: SuiteFolder, runs: list[SuiteRun], suite: SuiteFile, resources: Resources, options: argparse.Namespace
 ) -> None:
     """Run the launcher of this machine, or that of Ray, until the suite is done."""
     if absent := missing(*PACKAGES):

@@ -74,11 +74,7 @@ def dispatch(argv: Sequence[str]) -> None:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace | None:
-    """The parsed command line; None: the help was asked for, and printed.
-
-    Raises:
-        ConfigError: an unknown command or option, or a missing suite.
-    """
+    """The parsed command line; None: the help was asked for, and printed."""
     words = list(argv)
     if not words or words[0] in ("-h", "--help"):
         print(fitted(_help(), terminal_width(sys.stdout)), end="")
@@ -94,11 +90,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace | None:
 
 
 def folder_of(options: argparse.Namespace) -> SuiteFolder:
-    """The folder of a suite that has been started, by its name or its file.
-
-    Raises:
-        ConfigError: there is none; the message has the nearest name.
-    """
+    """The folder of a suite that has been started, by its name or its file."""
     name = options.suite
     if name.endswith((".yaml", ".yml")):
         from suites.plan.suite_file import read_suite, suite_path
@@ -123,17 +115,11 @@ def _parser(command: str) -> _Parser:
         add("--jobs", type=_number(1, 4096, whole=True), default=0, metavar="N", help="runs at a time on this machine")
         add("--launcher", type=_launcher, default=LAUNCHERS[0], metavar="|".join(LAUNCHERS),
             help="where runs start (default: local)")  # fmt: skip
-        add(
-            "--address",
-            metavar="HOST:PORT",
-            help="of Ray's cluster, or auto (default: $RAY_ADDRESS, or one of its own)",
-        )
+        add("--address", metavar="HOST:PORT",
+            help="of Ray's cluster, or auto (default: $RAY_ADDRESS, or one of its own)")  # fmt: skip
         add("--retry-failed", action="store_true", help="try runs again that have failed")
-        add(
-            "--dry-run",
-            action="store_true",
-            help="check everything and list the runs (with SLURM, also its script); start none",
-        )
+        add("--dry-run", action="store_true",
+            help="check everything and list the runs (with SLURM, also its script); start none")  # fmt: skip
         add("--cold", action="store_true", help="start each run as an interpreter of its own (slower)")
         add("--lease", type=_number(1, 86400), default=LEASE, metavar="SECONDS",
             help=f"take a run over when its machine is silent for so long (default: {LEASE:g})")  # fmt: skip
@@ -141,13 +127,8 @@ def _parser(command: str) -> _Parser:
         add("--watch", action="store_true", help="show it again and again, until Ctrl-C")
     if command == "report":
         add("--metric", dest="metrics", action="append", default=[], metavar="KEY", help="statistic; may be repeated")
-        add(
-            "--last",
-            type=_number(1, 1000, whole=True),
-            default=LAST,
-            metavar="N",
-            help=f"a run's score is the mean of its last N values (default: {LAST})",
-        )
+        add("--last", type=_number(1, 1000, whole=True), default=LAST, metavar="N",
+            help=f"a run's score is the mean of its last N values (default: {LAST})")  # fmt: skip
         add("--png", action="store_true", help="also write the figures as images")
     return parser
 

@@ -102,6 +102,14 @@ class Launcher:
         signum = self._signals[0] if self._signals else None
         return Outcome(newest, signum, stopped, self._changed, self._refused)
 
+    def _wait(self, seconds: float) -> None:
+        """Until one of `_mine` has ended, or a signal comes."""
+        end, signals = time.monotonic() + seconds, len(self._signals)
+        while (left := end - time.monotonic()) > 0 and len(self._signals) == signals:
+            # Python continues a wait that a signal handler interrupted
+            if self._one_ends(min(left, 0.2)):
+                return
+
     def _note(self, signum: int, _frame: object) -> None:
         self._signals.append(signum)
         if len(self._signals) == 1:
@@ -150,8 +158,8 @@ class Launcher:
         """Tell runs of `_mine` to stop, as often as this launcher was told to."""
         raise NotImplementedError
 
-    def _wait(self, seconds: float) -> None:
-        """Until one of `_mine` has ended, or a signal comes."""
+    def _one_ends(self, seconds: float) -> bool:
+        """Wait until one of `_mine` has ended, at most so long; whether one has."""
         raise NotImplementedError
 
     def _close(self) -> None:

@@ -147,17 +147,11 @@ class LocalLauncher(Launcher):
                 if self._told[run] < stops:
                     time.sleep(0.05)  # two signals of one kind at a time are one
 
-    def _wait(self, seconds: float) -> None:
-        """Until a run here has ended, or a signal comes."""
-        if self._server is None or not self._server.alive:
-            time.sleep(seconds)
-            return
-        end = time.monotonic() + seconds
-        count = len(self._signals)
-        while (left := end - time.monotonic()) > 0 and len(self._signals) == count:
-            # Python continues a wait that a signal handler interrupted
-            if self._server.wait(min(left, 0.2)):
-                return
+    def _one_ends(self, seconds: float) -> bool:
+        if self._server is not None and self._server.alive:
+            return self._server.wait(seconds)
+        time.sleep(seconds)
+        return False
 
     def _close(self) -> None:
         if self._server is not None:

@@ -7,14 +7,13 @@ that is gone its run's file says.
 
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from suites.launch import ray_task
 from suites.launch.launcher import Launcher, Work
-from suites.plan.resources import cores_asked_for, task_variables
+from suites.plan.resources import Resources, cores_asked_for, task_variables
 from suites.state.runs import FAILED, RUNNING, SuiteRun
 from suites.state.state import Attempt
 from utils.errors import ConfigError
@@ -49,7 +48,7 @@ class RayLauncher(Launcher):
         lease: seconds.
     """
 
-    def __init__(self, work: Work, cluster: RayCluster, resources: Mapping[str, Any], program: list[str], lease: float):
+    def __init__(self, work: Work, cluster: RayCluster, resources: Resources, program: list[str], lease: float):
         super().__init__(work)
         self._cluster, self._resources, self._program, self._lease = cluster, resources, program, lease
         self._most = resources["jobs"] or MOST
@@ -135,15 +134,11 @@ class RayLauncher(Launcher):
                 task.cancelled = True
                 self._cluster.ray.cancel(task.reference)
 
-    def _wait(self, seconds: float) -> None:
-        if not self._mine:
-            time.sleep(seconds)
-            return
-        count, end = len(self._signals), time.monotonic() + seconds
-        references = [task.reference for task in self._mine.values()]
-        while (left := end - time.monotonic()) > 0 and len(self._signals) == count:
-            if self._cluster.ray.wait(references, num_returns=1, timeout=min(left, 0.2))[0]:
-                return
+    def _one_ends(self, seconds: float) -> bool:
+        if references := [task.reference for task in self._mine.values()]:
+            return bool(self._cluster.ray.wait(references, num_returns=1, timeout=seconds)[0])
+        time.sleep(seconds)
+        return False
 
     def _close(self) -> None:
         self._cluster.close()
@@ -151,7 +146,7 @@ class RayLauncher(Launcher):
             self._stops_file.unlink()
 
 
-def connected(address: str | None, resources: Mapping[str, Any]) -> RayCluster:
+def connected(address: str | None, resources: Resources) -> RayCluster:
     """The cluster at an address, or one of this machine alone, for runs with these resources.
 
     Raises:
@@ -169,7 +164,7 @@ def connected(address: str | None, resources: Mapping[str, Any]) -> RayCluster:
     return cluster
 
 
-def needed(resources: Mapping[str, Any]) -> dict[str, float]:
+def needed(resources: Resources) -> dict[str, float]:
     """What a suite's resources ask of Ray for a run: CPUs, GPUs, bytes of memory."""
     cpus = cores_asked_for(resources)
     return {"cpus": cpus, "gpus": resources["gpus"] or 0, "memory": int(resources["memory"] * 2**30)}

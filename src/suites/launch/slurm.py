@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 from suites.launch.leases import Leases
-from suites.plan.resources import cores_asked_for, runs_of_card, task_variables
+from suites.plan.resources import Resources, cores_asked_for, runs_of_card, task_variables
 from suites.state.runs import DONE, FAILED, RUNNING, SuiteRun
 from suites.state.state import SuiteFolder
 from utils.errors import MusterError
@@ -37,10 +37,9 @@ _NUMBER = re.compile(r"(\d+)(;[\w.-]+)?\s*")
 def unfinished(
     folder: SuiteFolder, runs: list[SuiteRun], leases: Leases, retry_failed: bool
 ) -> tuple[list[str], dict[str, int]]:
-    """The runs that a new array has to do: all but those that are done, failed, under way or in the queue.
+    """The ids of the runs that a new array has to do: all but those that are done, failed, under way or in the queue.
 
-    Returns:
-        their ids, and the numbers of the failed attempts among them.
+    And the numbers of the failed attempts among them.
     """
     newest, queued = folder.newest(), _queued(folder)
     wanted: list[str] = []
@@ -60,7 +59,7 @@ def unfinished(
 
 
 def submit(
-    folder: SuiteFolder, wanted: list[str], failed: Mapping[str, int], resources: Mapping[str, Any], program: list[str],
+    folder: SuiteFolder, wanted: list[str], failed: Mapping[str, int], resources: Resources, program: list[str],
     lease: float,
 ) -> str:  # fmt: skip
     """Submit one array for these runs and return the job's number.
@@ -89,7 +88,7 @@ def submit(
     return match[1]
 
 
-def script_of(folder: SuiteFolder, count: int, resources: Mapping[str, Any], program: list[str]) -> str:
+def script_of(folder: SuiteFolder, count: int, resources: Resources, program: list[str]) -> str:
     """The script of the next array.
 
     Args:
@@ -148,11 +147,7 @@ def queue(folder: SuiteFolder) -> list[str]:
 
 
 def cancel_pending(folder: SuiteFolder) -> list[str]:
-    """Cancel the tasks of a suite that have not begun, and return their jobs; those that run see the mark of the stop.
-
-    Raises:
-        MusterError: scancel is missing or fails.
-    """
+    """Cancel the tasks of a suite that have not begun, and return their jobs; the others see the mark of the stop."""
     jobs = [content["job"] for content in _submitted(folder) if _tasks(content["job"])]
     for job in jobs:
         _called(["scancel", "--state=PENDING", job])
@@ -216,11 +211,7 @@ def _asked(job: str, form: str) -> list[str]:
 
 
 def _called(command: list[str]) -> str:
-    """What one of SLURM's commands prints.
-
-    Raises:
-        MusterError: it is missing, fails or does not end.
-    """
+    """What one of SLURM's commands prints; MusterError: it is missing, fails or does not end."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
     except FileNotFoundError:

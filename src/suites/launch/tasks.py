@@ -43,10 +43,7 @@ class Task:
     patient: bool = False
 
     def do(self, run: SuiteRun) -> Attempt | None:
-        """Take a run and supervise it until it has ended.
-
-        Returns:
-            the attempt as it ended; None if there was nothing to do.
+        """Take a run and return its attempt as it ended; None: there was nothing to do.
 
         Raises:
             MusterError: the run's config has changed since the suite was started.
@@ -85,10 +82,7 @@ def ray_task(words: Sequence[str], program: list[str], is_current: Callable[[Sui
     Args:
         words: results, suite, run, lease, losses, GPUs that were asked for, the number of the failed attempt that it
             may follow, and the number of the other process.
-        program, is_current: as of `Task`.
-
-    Raises:
-        MusterError: the run's config has changed since the suite was started.
+        program, is_current: as of `Task`, and so are the errors.
     """
     results, name, run_id, lease, losses, gpus, failed, parent = words
     end_with_parent(signal.SIGTERM, int(parent))
@@ -104,13 +98,10 @@ def slurm_task(words: Sequence[str], program: list[str], is_current: Callable[[S
 
     Args:
         words: results, suite, the number of the array, and that of the task in it.
-        program, is_current: as of `Task`.
+        program, is_current: as of `Task`, and so are the errors.
 
     Returns:
         the attempts as they ended; those of runs for which there was nothing to do are missing.
-
-    Raises:
-        MusterError: the config of a single run has changed since the suite was submitted.
     """
     results, name, array, index = words
     folder = SuiteFolder(Path(results), name)

@@ -5,7 +5,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -51,44 +51,37 @@ class Point:
 
 
 def expanded(suite: SuiteFile) -> list[Point]:
-    """The suite's runs: first every one with the first seed, and so on.
+    """The suite's runs: first every one with the first seed, and so on; ConfigError: more than `MOST_RUNS`, or none.
 
     Settings of the suite come first, then those of the cases that apply, then those of the overrides; the later wins.
-
-    Raises:
-        ConfigError: there are more than `MOST_RUNS`, or none.
     """
     groups = _groups(suite)
-    count = prod(len(values) for _, values in groups)
+    count = prod(map(len, groups))
     if count > MOST_RUNS:
         raise ConfigError(f"{suite.path}: {count} runs; a suite may have {MOST_RUNS}. Divide it into several.")
-    points = [point for axes in _product(groups) if (point := _point(suite, axes)) is not None]
+    points = []
+    for parts in itertools.product(*groups):
+        axes = {axis: value for part in parts for axis, value in part.items()}
+        if (point := _point(suite, axes)) is not None:
+            points.append(point)
     if not points:
         raise ConfigError(f"{suite.path}: exclude leaves no run.")
     return points
 
 
-def _groups(suite: SuiteFile) -> list[tuple[tuple[str, ...], list[tuple]]]:
-    """Axes that are chosen together, with their values; a group stands where its first axis does."""
+def _groups(suite: SuiteFile) -> list[list[dict[str, Any]]]:
+    """For axes that are chosen together, the values they take; a group stands where its first axis does."""
     values = {axis: suite.values(axis) for axis in suite.axes if axis != "environment"}
     values["map"] = suite.scenarios
-    groups: list[tuple[tuple[str, ...], list[tuple]]] = []
+    groups: list[list[dict[str, Any]]] = []
     done: set[str] = set()
     for axis in values:
         if axis not in done:
-            zipped = tuple(next((group for group in suite.zipped if axis in group), [axis]))
-            groups.append((zipped, list(zip(*(values[one] for one in zipped), strict=True))))
+            zipped = next((group for group in suite.zipped if axis in group), [axis])
+            side_by_side = zip(*(values[one] for one in zipped), strict=True)
+            groups.append([dict(zip(zipped, chosen, strict=True)) for chosen in side_by_side])
             done.update(zipped)
     return groups
-
-
-def _product(groups: list[tuple[tuple[str, ...], list[tuple]]]) -> Iterator[dict[str, Any]]:
-    for chosen in itertools.product(*(values for _, values in groups)):
-        yield {
-            axis: value
-            for (axes, _), values in zip(groups, chosen, strict=True)
-            for axis, value in zip(axes, values, strict=True)
-        }
 
 
 def _point(suite: SuiteFile, axes: dict[str, Any]) -> Point | None:

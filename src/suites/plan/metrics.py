@@ -1,6 +1,4 @@
-"""Whether runs log the statistic of a search, as far as that is known before any has: parts of the user's may log
-whatever they like.
-"""
+"""Whether runs log the statistic of a search, as far as that is known: parts of the user's may log what they like."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,12 +17,7 @@ MOST_RUNS, LARGEST = 20, 2**18
 
 
 def doubt_about(metric: str, results: Path) -> str:
-    """A sentence about a statistic that neither runners log nor a run of this folder has logged; empty for others.
-
-    Args:
-        metric: "" for the usual one.
-        results: the folder of all results.
-    """
+    """A sentence about a statistic that neither runners log nor a run of these results has logged; empty for others."""
     known = {*RANKED_BY, *OF_RUNNERS, *(f"test_{key}" for key in OF_RUNNERS)}
     if not metric or metric in known or metric in (logged := logged_in(results)):
         return ""

@@ -33,6 +33,8 @@ RESOURCES = {
     "inside": Option("", "a command that a task of SLURM's runs inside, such as apptainer exec --nv muster.sif"),
     "losses": Option(5, "attempts in a row that may be lost without a new checkpoint", at_least=1, at_most=10**6),
 }
+# of a suite, by the keys of `RESOURCES`
+Resources = Mapping[str, Any]
 _NVIDIA = Path("/proc/driver/nvidia/gpus")
 # shares of a card are added up
 _ROUNDING = 1e-6
@@ -46,7 +48,7 @@ class Machine:
         cores, gpus: those there are; None: found out.
     """
 
-    def __init__(self, resources: Mapping[str, Any], cores: list[int] | None = None, gpus: list[str] | None = None):
+    def __init__(self, resources: Resources, cores: list[int] | None = None, gpus: list[str] | None = None):
         self.cores = _cores() if cores is None else cores
         self.gpus = _gpus() if gpus is None else gpus
         self.each, self._pinned = resources["gpus"], resources["cores"]
@@ -89,27 +91,23 @@ class Machine:
         return {} if self.each is None else {"CUDA_VISIBLE_DEVICES": ",".join(gpus)}
 
 
-def runs_of_card(resources: Mapping[str, Any]) -> int:
+def runs_of_card(resources: Resources) -> int:
     """How many runs share one card: of `gpus: 0.25` it is four; of whole cards, or none, each run has a job."""
     return int(1 / resources["gpus"] + _ROUNDING) if 0 < (resources["gpus"] or 0) < 1 else 1
 
 
-def cores_asked_for(resources: Mapping[str, Any]) -> int:
+def cores_asked_for(resources: Resources) -> int:
     """The cores of a run that a scheduler is asked for."""
     return max(resources["cores"], resources["threads"])
 
 
 def thread_variables(threads: int, cores: int) -> dict[str, str]:
-    """Variables that bound the threads of numeric libraries, and those that step a run's environments.
-
-    Args:
-        cores: the run's share of the machine's.
-    """
+    """Variables that bound the threads of numeric libraries, and those that step a run's environments on its cores."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     return {**dict.fromkeys(names, str(threads)), CORES: str(cores)}
 
 
-def task_variables(resources: Mapping[str, Any]) -> dict[str, str]:
+def task_variables(resources: Resources) -> dict[str, str]:
     """Variables of a run that a scheduler starts."""
     hidden = {"CUDA_VISIBLE_DEVICES": ""} if resources["gpus"] == 0 else {}
     return {**thread_variables(resources["threads"], cores_asked_for(resources)), **hidden}
@@ -137,11 +135,7 @@ def require_known(where: str, mapping: Any, keys: Any) -> None:
 
 
 def read_resources(value: Any) -> dict[str, Any]:
-    """The resources of a suite's file, with the defaults of those that are missing.
-
-    Raises:
-        ConfigError: an unknown key, or a value of another type or out of range.
-    """
+    """The resources of a suite's file, with the defaults of those that are missing; ConfigError: what is wrong."""
     require_known("resources", value, RESOURCES)
     made = {}
     for key, option in RESOURCES.items():

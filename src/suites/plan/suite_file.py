@@ -20,21 +20,8 @@ from utils.plain_values import shown
 
 FAMILY = "suites"
 KEYS = (
-    "name",
-    "description",
-    "algorithms",
-    "environments",
-    "maps",
-    "seeds",
-    "t_max",
-    "settings",
-    "cases",
-    "overrides",
-    "search",
-    "zip",
-    "exclude",
-    "resources",
-)
+    "name description algorithms environments maps seeds t_max settings cases overrides search zip exclude resources"
+).split()
 # axes that every suite has, in the order of its runs; those of its overrides come last
 AXES = ("seed", "algorithm", "environment", "map")
 MOST_SEEDS, MOST_RUNS, LARGEST_SEED = 1000, 10_000, 2**31 - 1
@@ -120,11 +107,7 @@ def suite_names() -> list[str]:
 
 
 def suite_path(name: str) -> Path:
-    """The file of a suite: the name of one under config/suites, or the user's own by its path or without its ending.
-
-    Raises:
-        ConfigError: there is no such file; the message has the nearest name.
-    """
+    """The file of a suite: the name of one under config/suites, or the user's own by its path or without its ending."""
     is_path = name.endswith((".yaml", ".yml"))
     own = [Path(f"{name}.yaml"), Path(f"{name}.yml")]
     # unlike Path.is_file, this is False for a name that is too long, too

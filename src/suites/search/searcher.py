@@ -31,7 +31,6 @@ class Searcher:
     """Makes trials, ends poor ones, and writes down what they have come to.
 
     Args:
-        folder: the suite's, with its suite.json.
         make: the runs of a trial, from its name and its nested settings.
         say: called with a line about a trial.
         retry_failed: whether trials that have failed are tried again, once.
@@ -60,7 +59,6 @@ class Searcher:
         """The runs of all trials that have not ended, after those were made or ended that it was time for.
 
         Args:
-            newest: attempt by run.
             room: how many more runs could begin here than there are.
 
         Raises:
@@ -77,11 +75,7 @@ class Searcher:
         return [run for trial in trials if trial.end is None for run in trial.runs]
 
     def _read(self) -> list[Trial]:
-        """All trials.
-
-        Raises:
-            ConfigError: a file of one is damaged, or was not made of this search.
-        """
+        """All trials; ConfigError: a file of one is damaged, or was not made of this search."""
         trials = self._trials.all()
         for trial in trials:
             if trial.end is None and trial.name not in self._checked:

@@ -25,11 +25,7 @@ _ORDER = (DONE, RUNNING, WAITING, PRUNED, FAILED)
 
 
 class Scores:
-    """The values of the statistic that a search goes by; logs that have not changed are not read again.
-
-    Args:
-        results: the folder of all results.
-    """
+    """The values of the statistic that a search goes by; logs that have not changed are not read again."""
 
     def __init__(self, results: Path, plan: SearchPlan):
         self._results, self._plan = results, plan
