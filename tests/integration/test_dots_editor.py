@@ -113,7 +113,7 @@ def test_a_run_that_is_stopped_while_it_waits_leaves_no_file(tmp_path, source, s
     run.send_signal(signum)
     assert run.end().returncode == (-signum if signum == signal.SIGKILL else 128 + signum)
     deadline = time.monotonic() + 20
-    while left(tmp_path):  # a guard sees to it
+    while left(tmp_path):  # a reaper sees to it
         assert time.monotonic() < deadline, left(tmp_path)
         time.sleep(0.02)
 

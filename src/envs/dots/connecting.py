@@ -10,14 +10,14 @@ from pathlib import Path
 
 from dots_simulator.layout import FOLDER, PROTOCOLS
 from envs.dots.faults import SimulatorFault
-from envs.dots.guarding import Guard
 from envs.dots.overwritten import AUTO as FOUND_OUT
 from envs.dots.overwritten import Overwritten
 from envs.dots.places import Place, common_folder, editor_place, own_folder
-from envs.dots.process import SimulatorProcess, found
+from envs.dots.process import REAPER, SimulatorProcess, found
 from envs.dots.protocol_0 import Session0
 from envs.dots.protocol_0_3_2 import Session032
 from envs.dots.session import Session
+from utils.processes.reaper import Reaper
 
 log = logging.getLogger("muster")
 AUTO = "auto"
@@ -120,7 +120,7 @@ def _editor(wanted: Wanted) -> Session:
     place = Place(Path(wanted.folder), "default") if wanted.folder else editor_place()
     session = _session(protocol, place, wanted)
     try:
-        session.guard = Guard(place.path)
+        session.reaper = Reaper(REAPER, str(place.path))
         _tell(
             f"Waiting {wanted.launch_timeout:g} seconds for an editor or a simulator at {place.path} (protocol "
             f"{protocol}): press Play, or start it."

@@ -114,7 +114,7 @@ def remove_family(path: Path, keep: str = "") -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what trainers of this user have left in a folder that were killed together with their guards."""
+    """Remove what trainers of this user have left in a folder that were killed together with their reapers."""
     for name in _names(folder):
         path = folder / name
         if not name.endswith(LOCK) or name.startswith(EDITOR_FILE):

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from dots_simulator.layout import MEMORY_ARGUMENT
 from envs.dots.faults import SimulatorFault
-from envs.dots.guarding import Guard
 from envs.dots.places import Place
+from utils.processes.reaper import Reaper
 
+REAPER = Path(__file__).with_name("reaper.py")
 SOURCES = Path(__file__).resolve().parents[2]
 LAST_LINES, LAST_BYTES = 12, 4096
 END_SECONDS = 5.0
@@ -26,8 +27,14 @@ def found(executable: str) -> Path | None:
     return next((one for end in SUFFIXES if (one := path.with_name(path.name + end)).is_file()), None)
 
 
+def dismiss(reaper: Reaper) -> None:
+    """Everything has been seen to; may be called twice."""
+    reaper.tell("done")
+    reaper.close()
+
+
 class SimulatorProcess:
-    """A simulator that was started here, in a process group of its own, with a guard that ends it if this process is
+    """A simulator that was started here, in a process group of its own, with a reaper that ends it if this process is
     killed.
 
     A file that ends with .py is run by this Python, with `src/` on its path.
@@ -47,7 +54,7 @@ class SimulatorProcess:
         program = [sys.executable, str(executable)] if executable.suffix == ".py" else [str(executable.resolve())]
         paths = [str(SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"}
-        self._guard = Guard(place.path)
+        self._reaper = Reaper(REAPER, str(place.path))
         try:
             descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_APPEND, 0o600)
             with open(descriptor, "wb") as log:
@@ -62,13 +69,13 @@ class SimulatorProcess:
                     process_group=0,
                 )
         except OSError as error:
-            self._guard.dismiss()
+            dismiss(self._reaper)
             raise SimulatorFault(f"The simulator {executable} cannot be started: {error.strerror}.") from None
         self.pid = self._process.pid
         self.descriptor: int | None = None
         with contextlib.suppress(OSError, AttributeError):  # before Linux 5.3
             self.descriptor = os.pidfd_open(self.pid)
-        self._guard.watch(self.pid)
+        self._reaper.tell(str(self.pid))
 
     @property
     def alive(self) -> bool:
@@ -111,7 +118,7 @@ class SimulatorProcess:
         with contextlib.suppress(OSError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
-        self._guard.dismiss()
+        dismiss(self._reaper)
         if self.descriptor is not None:
             os.close(self.descriptor)
             self.descriptor = None

@@ -8,11 +8,11 @@ from dots_simulator.groups import GroupLayout, read_groups
 from dots_simulator.layout import MAX_SIDE_BYTES, LayoutError
 from envs.dots.faults import NoAnswerError, SimulatorFault
 from envs.dots.group import Group
-from envs.dots.guarding import Guard
 from envs.dots.places import Place
-from envs.dots.process import SimulatorProcess
+from envs.dots.process import SimulatorProcess, dismiss
 from envs.dots.shared_file import SharedFile
 from envs.dots.waiting import Waiter
+from utils.processes.reaper import Reaper
 
 CLOSE_SECONDS = 5.0
 
@@ -40,7 +40,7 @@ class Session:
         self.generation = 0
         self.attached = False
         # removes the files if this process is killed; None: that of the simulator's process does
-        self.guard: Guard | None = None
+        self.reaper: Reaper | None = None
         self._failed = False
         self._closed = False
         wake.remove(place.path)
@@ -128,8 +128,8 @@ class Session:
         if self._waiter.wake is not None:
             self._waiter.wake.close()
         self.place.free()
-        if self.guard is not None:
-            self.guard.dismiss()
+        if self.reaper is not None:
+            dismiss(self.reaper)
 
     def _make(self) -> None:
         """Make the first files."""

@@ -4,27 +4,25 @@ import contextlib
 import fcntl
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-GUARD = Path(__file__).with_name("guard.py")
+from utils.processes.reaper import Reaper
+
+REAPER = Path(__file__).with_name("reaper.py")
 
 
 class GameFolder:
     """A temporary folder for the games of one environment, removed with them when this process ends.
 
-    pysc2 removes its own temporary folder, and ends its game, only when it is closed in good order. A guard process
-    does it after a kill, too: it waits for the end of a pipe that only this process holds open.
+    pysc2 removes its own temporary folder, and ends its game, only when it is closed in good order. A reaper does
+    it after a kill, too.
     """
 
     def __init__(self):
         self.path = Path(tempfile.mkdtemp(prefix="muster-sc2-"))
-        command = [sys.executable, "-I", "-S", str(GUARD), str(self.path)]
-        # in its own session: Ctrl-C in a terminal reaches the run, and the guard acts when the run has ended
-        self._guard = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+        self._reaper = Reaper(REAPER, str(self.path))
 
     @contextlib.contextmanager
     def launching(self) -> Iterator[None]:
@@ -44,7 +42,5 @@ class GameFolder:
 
     def close(self) -> None:
         """Remove the folder, and end all processes in it; may be called twice."""
-        if self._guard.poll() is None:
-            self._guard.stdin.close()
-            self._guard.wait()
+        self._reaper.close()
         shutil.rmtree(self.path, ignore_errors=True)

@@ -10,15 +10,16 @@ import time
 import uuid
 from pathlib import Path
 
-from envs.trackmania.guard import VARIABLE, kill_all, processes_of
+from envs.trackmania.reaper import VARIABLE, kill_all, processes_of
 from utils.errors import MusterError
+from utils.processes.reaper import Reaper
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None
 
-GUARD = Path(__file__).with_name("guard.py")
+REAPER = Path(__file__).with_name("reaper.py")
 PORT = "{port}"
 GONE_SECONDS = 10.0  # for a killed process to be gone
 WINDOWS = sys.platform == "win32"
@@ -32,8 +33,8 @@ FIND_GAME = (
 class GameProcess:
     """A game that was started here.
 
-    On Linux, a mark in the environment finds it and everything that it starts, under Wine, too; a guard process ends
-    them when this process has ended, however it ended. On Windows, it is the game whose parent is the launcher.
+    On Linux, a mark in the environment finds it and everything that it starts, under Wine, too; a reaper ends them
+    when this process has ended, however it ended. On Windows, it is the game whose parent is the launcher.
 
     Args:
         command: starts the game; "{port}" in it is replaced by the port.
@@ -43,7 +44,8 @@ class GameProcess:
     """
 
     def __init__(self, command: str, port: int):
-        self.command, self._mark, self._guard = command.replace(PORT, str(port)), uuid.uuid4().hex, None
+        self.command, self._mark = command.replace(PORT, str(port)), uuid.uuid4().hex
+        self._reaper: Reaper | None = None
         self._seen: set[int] = set()
         # Windows programs split their command line themselves, so they get it as it is written
         words = self.command if WINDOWS else shlex.split(self.command)
@@ -57,9 +59,7 @@ class GameProcess:
         except OSError as error:
             raise MusterError(f"env_args.launch: {self.command} cannot be started: {error}") from None
         if not WINDOWS:
-            self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(GUARD), self._mark], stdin=subprocess.PIPE, start_new_session=True
-            )
+            self._reaper = Reaper(REAPER, self._mark)
 
     @property
     def alive(self) -> bool:
@@ -79,9 +79,7 @@ class GameProcess:
                 kill_all(self._mark)
                 self._launcher.poll()
                 time.sleep(0.02)
-            if self._guard.poll() is None:
-                self._guard.stdin.close()
-                self._guard.wait()
+            self._reaper.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._launcher.wait(GONE_SECONDS)
 

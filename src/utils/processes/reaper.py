@@ -1,6 +1,7 @@
 """A process that ends and removes what this one has started and made, when this one has ended, however it ended."""
 
 import contextlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,22 +19,22 @@ class Reaper:
     """
 
     def __init__(self, program: Path, argument: str):
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(program), argument],
-            stdin=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        words = [sys.executable, "-I", "-S", str(program), argument]
+        its_end, self._input = os.pipe()
+        try:
+            self._process = subprocess.Popen(words, stdin=its_end, start_new_session=True)
+        finally:
+            os.close(its_end)
         self.pid = self._process.pid
 
     def tell(self, line: str) -> None:
         """Write it a line, if it lives."""
-        with contextlib.suppress(OSError, ValueError):
-            self._process.stdin.write(f"{line}\n")
-            self._process.stdin.flush()
+        with contextlib.suppress(OSError):
+            os.write(self._input, f"{line}\n".encode())
 
     def close(self) -> None:
         """Let it act now, and wait for its end; may be called twice."""
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
+        if self._input >= 0:
+            os.close(self._input)
+            self._input = -1
         self._process.wait()

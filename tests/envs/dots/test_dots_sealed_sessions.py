@@ -232,28 +232,28 @@ session.give(reset=True)
 session.take()
 session.give()
 session.take()
-print(session.process.pid, session.process._guard.pid, flush=True)
+print(session.process.pid, session.process._reaper.pid, flush=True)
 time.sleep(100)
 """
 
 
-@pytest.mark.parametrize("guarded", [True, False])
-def test_nothing_remains_of_a_trainer_that_is_killed(tmp_path, guarded):
+@pytest.mark.parametrize("reaped", [True, False])
+def test_nothing_remains_of_a_trainer_that_is_killed(tmp_path, reaped):
     folder = tmp_path / "memory"
     folder.mkdir()
     code = TRAINER.format(src=str(ROOT / "src"), executable=str(BASIC), folder=str(folder))
     trainer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    simulator, guard = map(int, trainer.stdout.readline().split())
+    simulator, reaper = map(int, trainer.stdout.readline().split())
     assert len([one for one in folder.iterdir() if one.is_symlink()]) == 2
-    if not guarded:
+    if not reaped:
         # the simulator sees to the files, except the lock
-        os.kill(guard, signal.SIGKILL)
+        os.kill(reaper, signal.SIGKILL)
     trainer.kill()
     trainer.wait()
     trainer.stdout.close()
     deadline = time.monotonic() + 10
-    while [one for one in os.listdir(folder) if guarded or not one.endswith(".log")]:
-        assert time.monotonic() < deadline, f"simulator {simulator} or its guard have left {os.listdir(folder)}"
+    while [one for one in os.listdir(folder) if reaped or not one.endswith(".log")]:
+        assert time.monotonic() < deadline, f"simulator {simulator} or its reaper have left {os.listdir(folder)}"
         time.sleep(0.02)
 
 

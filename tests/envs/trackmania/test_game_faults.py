@@ -13,8 +13,8 @@ import pytest
 
 from envs.trackmania import game as game_of_a_port
 from envs.trackmania import launching
-from envs.trackmania.guard import VARIABLE, processes_of
 from envs.trackmania.launching import GameProcess
+from envs.trackmania.reaper import VARIABLE, processes_of
 from trackmania_game import server
 from trackmania_game.examples import PATHS, free_port
 from trackmania_game.faults import STATES
@@ -172,16 +172,17 @@ def gone(pid, seconds=10):
 
 @pytest.mark.parametrize("stays", [False, True])
 def test_a_game_that_is_started_here_is_ended_with_its_environment(make_env, launcher, tmp_path, stays):
-    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env={**os.environ, VARIABLE: "x"})
+    mark = str(tmp_path)
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env={**os.environ, VARIABLE: mark})
     env = make_env(**launcher(stays))
     assert drive(env)[0]
     (pid,) = pids(tmp_path)
-    guard = env._game._process._guard.pid
-    assert runs(pid) and runs(guard)
+    reaper = env._game._process._reaper.pid
+    assert runs(pid) and runs(reaper)
     env.close()
     env.close()
-    assert not runs(pid) and not runs(guard) and runs(other.pid)
-    assert processes_of("x") == [other.pid]
+    assert not runs(pid) and not runs(reaper) and runs(other.pid)
+    assert processes_of(mark) == [other.pid]
     other.kill()
     other.wait()
 

@@ -1,7 +1,7 @@
 """Run as a program: waits until standard input ends, then ends all processes that carry a mark in their environment.
 
 A game inherits the mark from the command that started it, also if a launcher between them has ended.
-It is started without site-packages and uses nothing but the standard library.
+See `utils.processes.reaper`.
 """
 
 import contextlib

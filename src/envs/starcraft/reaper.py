@@ -1,7 +1,7 @@
 """Run as a program: waits until standard input ends, then ends what runs in a folder and removes it.
 
 Games get their temporary folder on the command line, which identifies the processes to end.
-It is started without site-packages and uses nothing but the standard library.
+See `utils.processes.reaper`.
 """
 
 import contextlib

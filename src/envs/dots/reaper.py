@@ -1,7 +1,7 @@
 """Run as a program: ends a simulator and removes its files when the trainer has ended, however it ended.
 
 Arguments: the path of the first file. Standard input: lines, each the number of a process group to end; "done" means
-that the trainer has seen to everything itself. It is started without site-packages, in a session of its own.
+that the trainer has seen to everything itself. See `utils.processes.reaper`.
 """
 
 import contextlib
