@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dots_simulator.cuts import Cuts
 from dots_simulator.groups import GroupLayout
-from dots_simulator.rows import Rows
+from dots_simulator.rows import Cuts, Rows
 
 
 class Behaviour:

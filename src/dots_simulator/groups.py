@@ -91,7 +91,7 @@ class GroupLayout:
         self.packed = _packed(spec, protocol)
         self.arrays: dict[str, Array] = {}
         self._end = len(self.packed)
-        (self._lay_0 if protocol == "0" else self._lay)(spec)
+        self._lay(spec, protocol)
         self.size = self._end
         if self.size > MAX_FILE_BYTES:
             raise LayoutError(f"group '{spec.name}' takes {self.size} bytes; a file has at most {MAX_FILE_BYTES}")
@@ -103,26 +103,18 @@ class GroupLayout:
             for name, array in self.arrays.items()
         }
 
-    def _lay(self, spec: GroupSpec) -> None:
-        n = spec.max_agents
-        for block in ("decisions", "ended"):
-            self._rows(block, spec)
-            if block == "decisions":
-                self._add("decisions/agent_id", "<i4", n)
-                self._add("decisions/mask", "u1", n, sum(spec.branches))
-            else:
-                self._add("ended/status", "u1", n)
-                self._add("ended/agent_id", "<i4", n)
-        self._add("actions/continuous", "<f4", n, spec.continuous)
-        self._add("actions/discrete", "<i4", n, len(spec.branches))
-
-    def _lay_0(self, spec: GroupSpec) -> None:
+    def _lay(self, spec: GroupSpec, protocol: str) -> None:
         n = spec.max_agents
         self._rows("decisions", spec)
-        self._add("decisions/done", "u1", n)
-        self._add("decisions/max_step", "u1", n)
+        if protocol == "0":
+            self._add("decisions/done", "u1", n)
+            self._add("decisions/max_step", "u1", n)
         self._add("decisions/agent_id", "<i4", n)
         self._add("decisions/mask", "u1", n, sum(spec.branches))
+        if protocol != "0":
+            self._rows("ended", spec)
+            self._add("ended/status", "u1", n)
+            self._add("ended/agent_id", "<i4", n)
         self._add("actions/continuous", "<f4", n, spec.continuous)
         self._add("actions/discrete", "<i4", n, len(spec.branches))
 

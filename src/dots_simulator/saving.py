@@ -1,5 +1,7 @@
 """The side channel by which a trainer saves and restores a simulator; its messages are described in `channels`."""
 
+import io
+import json
 from collections.abc import Callable
 from typing import Any, Protocol
 from uuid import UUID
@@ -7,7 +9,6 @@ from uuid import UUID
 import numpy as np
 
 from dots_simulator.channels import STATE, STATE_KINDS, BodyReader, BodyWriter
-from dots_simulator.states import from_bytes, to_bytes
 
 
 class Saved(Protocol):
@@ -23,6 +24,8 @@ class Saved(Protocol):
     def set_rows(self, rows: dict[str, np.ndarray]) -> None: ...
 
 
+# of a state, all that is no array
+_PLAIN = "plain.json"
 # what the trainer has set
 _SETTINGS = ("parameters", "properties", "engine")
 
@@ -80,3 +83,33 @@ class StateChannel:
         except (ValueError, KeyError) as error:
             return f"{type(error).__name__}: {error}"
         return ""
+
+
+def to_bytes(state: dict[str, Any]) -> bytes:
+    """A state, each entry an array or plain values: arrays in NumPy's format, everything else as JSON.
+
+    Raises:
+        TypeError: an entry is neither.
+    """
+    arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
+    plain = json.dumps({key: value for key, value in state.items() if key not in arrays})
+    for key, value in arrays.items():
+        if value.dtype.hasobject:
+            raise TypeError(f"'{key}' of the simulator's state is an array of objects")
+    file = io.BytesIO()
+    np.savez(file, **{_PLAIN: np.frombuffer(plain.encode(), dtype=np.uint8)}, **arrays)
+    return file.getvalue()
+
+
+def from_bytes(written: bytes) -> dict[str, Any]:
+    """The state of `to_bytes`.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    try:
+        with np.load(io.BytesIO(written), allow_pickle=False) as file:
+            arrays = {key: file[key] for key in file.files}
+        return {**json.loads(arrays.pop(_PLAIN).tobytes()), **arrays}
+    except Exception as error:  # of the many kinds that damaged archives raise
+        raise ValueError(f"the simulator's state is damaged: {error}") from error

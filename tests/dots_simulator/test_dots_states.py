@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_dots_c import needs_compiler, program  # noqa: F401
 
-from dots_simulator.states import from_bytes, to_bytes
+from dots_simulator.saving import from_bytes, to_bytes
 from dots_trainers import Trainer, float32s, int32s, message
 
 pytestmark = pytest.mark.slow

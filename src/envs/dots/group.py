@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dots_simulator.cuts import Cuts
 from dots_simulator.groups import GroupLayout
+from dots_simulator.rows import Cuts
 from envs.dots.faults import SimulatorFault
 from envs.dots.overwritten import Overwritten
 from envs.dots.shared_file import SharedFile

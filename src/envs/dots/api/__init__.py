@@ -11,9 +11,6 @@ env.step()
 env.close()
 """
 
-from envs.dots.api.actions import ActionSpec, ActionTuple
-from envs.dots.api.agent_groups import AgentGroupSpec, BatchedStepResult, StepResult
-from envs.dots.api.base import AgentGroup, AgentId, BaseEnv, BehaviorName, GroupId
 from envs.dots.api.exceptions import (
     UnityActionException,
     UnityCommunicationException,
@@ -26,11 +23,27 @@ from envs.dots.api.exceptions import (
     UnityTimeOutException,
     UnityWorkerInUseException,
 )
+from envs.dots.api.group_environment import AgentGroupSpec, BatchedStepResult, StepResult
 from envs.dots.api.module_names import alias_ml_agents
-from envs.dots.api.one_kind import ActionType
-from envs.dots.api.specs import BehaviorMapping, BehaviorSpec, DimensionProperty, ObservationSpec, ObservationType
+from envs.dots.api.specs import (
+    ActionSpec,
+    ActionTuple,
+    ActionType,
+    BehaviorMapping,
+    BehaviorSpec,
+    DimensionProperty,
+    ObservationSpec,
+    ObservationType,
+)
 from envs.dots.api.steps import DecisionStep, DecisionSteps, TerminalStep, TerminalSteps
-from envs.dots.api.unity_environment import UnityEnvironment
+from envs.dots.api.unity_environment import (
+    AgentGroup,
+    AgentId,
+    BaseEnv,
+    BehaviorName,
+    GroupId,
+    UnityEnvironment,
+)
 from envs.dots.side_channels import (
     EngineConfig,
     EngineConfigurationChannel,

@@ -2,20 +2,19 @@
 
 import logging
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from envs.dots.api.actions import ActionTuple
-from envs.dots.api.base import BaseEnv
 from envs.dots.api.exceptions import (
     UnityActionException,
     UnityCommunicationException,
     UnityEnvironmentException,
     UnityTimeOutException,
 )
-from envs.dots.api.specs import BehaviorMapping, BehaviorSpec, behaviour_of
+from envs.dots.api.specs import ActionTuple, BehaviorMapping, BehaviorSpec, behaviour_of
 from envs.dots.api.steps import DecisionSteps, TerminalSteps
 from envs.dots.connecting import AUTO, Wanted, connect
 from envs.dots.faults import SimulatorFault
@@ -24,6 +23,26 @@ from envs.dots.session import Session
 from envs.dots.side_channels import SideChannel, SideChannelManager
 
 log = logging.getLogger("muster")
+AgentId = int
+GroupId = int
+BehaviorName = str
+AgentGroup = str
+
+
+class BaseEnv(ABC):
+    """An environment of ML-Agents, of any version."""
+
+    @abstractmethod
+    def step(self) -> None:
+        """Let agents act as was set, up to the next decisions."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Let all agents begin new episodes."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the simulator."""
 
 
 class UnityEnvironment(BaseEnv):
