@@ -12,13 +12,13 @@ from envs.entities.acting import Offered, actions_of, offered_in, restored, save
 from envs.entities.copies import Copy
 from envs.entities.encoding import Encoder
 from envs.entities.environment import Environment
+from envs.entities.layout import Layout
 from envs.entities.numbering import ObservationError
 from envs.entities.observation import Observation
 from envs.entities.picture import snapshot
 from envs.entities.reading import metrics
-from envs.entities.shares import ChoiceShares
 from envs.entities.sizes import Sizes, layout_of
-from envs.entities.together import together
+from envs.entities.vectorised import vectorised
 from utils.errors import MusterError
 from utils.plain_values import shown
 
@@ -57,7 +57,7 @@ class EntityBatch:
         self.groups = self.layout.groups
         self.episode_limit = episode_limit or _own_limit(first.env) or EPISODE_LIMIT
         self._encoder = Encoder(declared_spec(self), self.layout, batch_size)
-        self._together = together(self._copies, self.layout, self._encoder.arrays)
+        self._vectorised = vectorised(self._copies, self.layout, self._encoder.arrays)
         # of copies that play one after the other
         self._observations: list[Observation | None] = [None] * batch_size
         # of copies that were restored, whose observations are gone
@@ -87,9 +87,9 @@ class EntityBatch:
                 self._observations[row] = copy.env.reset()
         self._steps[rows], self._playing[rows] = 0, True
         self._shares.begin(rows)
-        if self._together is not None:
-            self._together.take(rows)
-            self._together.write(rows)
+        if self._vectorised is not None:
+            self._vectorised.take(rows)
+            self._vectorised.write(rows)
             return
         self._encode(rows)
         for row in rows.tolist():
@@ -109,11 +109,11 @@ class EntityBatch:
         self._shares.take(rows, self._encoder.arrays["acts"][rows], chosen[rows])
         terminated, truncated = np.zeros(len(self._copies), bool), np.zeros(len(self._copies), bool)
         self._steps[rows] += 1
-        if self._together is None:
+        if self._vectorised is None:
             self._act(rows, chosen, terminated, truncated)
         else:
-            self._rewards[rows], terminated[rows], truncated[rows] = self._together.act(rows, chosen[rows])
-            self._together.write(rows)
+            self._rewards[rows], terminated[rows], truncated[rows] = self._vectorised.act(rows, chosen[rows])
+            self._vectorised.write(rows)
             for row in rows.tolist():
                 self._infos[row] = {}
         truncated[rows] |= (self._steps[rows] >= self.episode_limit) & ~terminated[rows]
@@ -157,8 +157,8 @@ class EntityBatch:
         Raises:
             NotImplementedError: an environment cannot be saved.
         """
-        if self._together is not None:
-            self._together.give_back(np.arange(len(self._copies)))
+        if self._vectorised is not None:
+            self._vectorised.give_back(np.arange(len(self._copies)))
         offered = [
             saved(self._offered_by(row), copy.module) if playing else None
             for row, (copy, playing) in enumerate(zip(self._copies, self._playing, strict=True))
@@ -183,8 +183,8 @@ class EntityBatch:
             array[...] = state["arrays"][path]
         self._steps[:], self._playing[:] = state["steps"], state["playing"]
         self._shares.load_state_dict(state["shares"])
-        if self._together is not None:
-            self._together.take(np.arange(len(self._copies)))
+        if self._vectorised is not None:
+            self._vectorised.take(np.arange(len(self._copies)))
 
     def close(self) -> None:
         for copy in self._copies:
@@ -210,7 +210,7 @@ class EntityBatch:
         """Who can act in a copy."""
         if (kept := self._offered[row]) is not None:
             return kept
-        observation = self._observations[row] if self._together is None else self._copies[row].env.observe()
+        observation = self._observations[row] if self._vectorised is None else self._copies[row].env.observe()
         return offered_in(observation, self.layout.obs_space, self.layout.action_space)
 
     def _encode(self, rows: np.ndarray) -> None:
@@ -235,6 +235,51 @@ class EntityBatch:
     def _fault(self, row: int, what: str) -> InvalidEnvironmentError:
         when = f"in step {self._steps[row]}" if self._steps[row] else "after reset()"
         return InvalidEnvironmentError(f"{type(self._copies[row].env).__name__}, {when}: {what.rstrip('.')}.")
+
+
+class ChoiceShares:
+    """Counts the labelled choices of B environments.
+
+    Args:
+        layout: of the environments.
+        size: B.
+    """
+
+    def __init__(self, layout: Layout, size: int):
+        self._labels = {
+            name: space.index_to_label
+            for name, space in layout.action_space.items()
+            if hasattr(space, "index_to_label")
+        }
+        names = list(layout.action_space)
+        self._rows = {name: names.index(name) for name in self._labels}
+        # the action of each slot
+        self._action = np.repeat(np.arange(len(names)), [slots.stop - slots.start for slots in layout.slots.values()])
+        self._taken = np.zeros((size, len(names), layout.n_choices), np.int64)
+
+    def begin(self, rows: np.ndarray) -> None:
+        """Episodes begin in these environments, int64 `[k]`."""
+        self._taken[rows] = 0
+
+    def take(self, rows: np.ndarray, acts: np.ndarray, chosen: np.ndarray) -> None:
+        """Count a step: of these environments, the slots that act and the choices of all, `[k, n]` each."""
+        k, slots = acts.nonzero()
+        np.add.at(self._taken, (rows[k], self._action[slots], chosen[k, slots]), 1)
+
+    def of(self, row: int) -> dict[str, float]:
+        """The share of each choice among those of its action: "choices/Move/Up"."""
+        shares = {}
+        for name, labels in self._labels.items():
+            taken = self._taken[row, self._rows[name]]
+            if total := int(taken.sum()):
+                shares |= {f"choices/{name}/{label}": int(taken[k]) / total for k, label in enumerate(labels)}
+        return shares
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"taken": self._taken.copy()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._taken[...] = state["taken"]
 
 
 def _own_limit(env: Environment) -> int | None:

@@ -14,11 +14,11 @@ from envs.entities.actions import (
     CategoricalAction,
     GlobalCategoricalAction,
     GlobalCategoricalActionSpace,
+    SelectEntityActionSpace,
 )
 from envs.entities.environment import Environment
 from envs.entities.numbering import EntityNumbering, Offer, Seen
-from envs.entities.observation import Observation
-from envs.entities.printing import choices_of, question, seen_text, spaces_text
+from envs.entities.observation import Observation, ObsSpace
 from utils.console import fitted, terminal_width
 from utils.nearest import suggestion
 from utils.plain_values import counted, shown
@@ -71,7 +71,7 @@ class CliRunner:
 
     def run(self, restart: bool = False) -> None:
         """Play one episode, or one after another until the person quits."""
-        _print(spaces_text(type(self.env).__name__, self._obs_space, self._action_space))
+        _print(_spaces_text(type(self.env).__name__, self._obs_space, self._action_space))
         _print(f"Type a number or a label{', or Enter for what the policy chooses' if self.agent else ''}; q quits.")
         try:
             while True:
@@ -94,7 +94,7 @@ class CliRunner:
             advice, value = (None, None) if self.agent is None else self.agent.act(observation)
             expected = "" if value is None else f"  expected return {value:.4g}"
             _print(f"\nstep {steps}  reward {seen.reward:.4g}  return {total:.4g}{expected}")
-            _print(seen_text(seen, self._obs_space))
+            _print(_seen_text(seen, self._obs_space))
             chosen = self._choices(seen, advice)
             observation = self.env.act(actions_for(seen, self._action_space, chosen))
             if self.recorder is not None:
@@ -102,7 +102,7 @@ class CliRunner:
             seen, steps = self._numbering.seen(observation), steps + 1
             total += seen.reward
         _print(f"\nstep {steps}  reward {seen.reward:.4g}  return {total:.4g}")
-        _print(seen_text(seen, self._obs_space))
+        _print(_seen_text(seen, self._obs_space))
         end = "The episode is over" if seen.done else "Time is up"
         _print(f"{end}: return {total:.4g} in {counted(steps, 'step')}.")
 
@@ -121,10 +121,10 @@ class CliRunner:
 
     def _asked(self, name: str, space: ActionSpace, offer: Offer, seen: Seen, i: int, advised: _Advice | None) -> int:
         """The position of the choice that the i-th actor of an action gets."""
-        choices, number = choices_of(space, offer, seen), offer.actors[i]
+        choices, number = _choices_of(space, offer, seen), offer.actors[i]
         allowed = np.ones(len(choices), bool) if offer.mask is None else offer.mask[i]
         actor = "" if isinstance(space, GlobalCategoricalActionSpace) else f"{number} {seen.roster.types[number]}"
-        _print(question(name, actor, choices, allowed, None if advised is None else advised[1]))
+        _print(_question(name, actor, choices, allowed, None if advised is None else advised[1]))
         default = None if advised is None else next(n for n, (_, place) in choices.items() if place == advised[0])
         while True:
             typed = _typed("> " if default is None else f"[{default}] > ")
@@ -197,3 +197,65 @@ def _typed(prompt: str) -> str:
 def _print(text: str) -> None:
     if text:
         print(fitted(text, terminal_width(sys.stdout)), flush=True)
+
+
+def _spaces_text(name: str, obs_space: ObsSpace, action_space: Mapping[str, ActionSpace]) -> str:
+    """What can be seen and done, a line each."""
+    lines = [name]
+    if obs_space.global_features:
+        lines.append(f"  global features: {', '.join(obs_space.global_features)}")
+    lines += [f"  {kind}: {', '.join(entity.features) or 'no features'}" for kind, entity in obs_space.entities.items()]
+    for action, space in action_space.items():
+        if isinstance(space, SelectEntityActionSpace):
+            lines.append(f"  action {action}: select an entity")
+        else:
+            whose = " (one for all)" if isinstance(space, GlobalCategoricalActionSpace) else ""
+            lines.append(f"  action {action}{whose}: {', '.join(space.index_to_label)}")
+    return "\n".join(lines)
+
+
+def _seen_text(seen: Seen, obs_space: ObsSpace) -> str:
+    """Global features, and a line for each entity: its number, type, features, and id if it has one of its own."""
+    lines = []
+    if obs_space.global_features:
+        lines.append(_features(obs_space.global_features, seen.global_features))
+    width = max((len(kind) for kind in seen.roster.types), default=0)
+    number = 0
+    for kind, rows in seen.features.items():
+        for i, row in enumerate(rows):
+            identity = seen.roster.ids[number]
+            notes = [] if identity == (kind, i) else [f"id {identity}"]
+            if kind in seen.visible and not seen.visible[kind][i]:
+                notes.append("hidden from the policy")
+            note = f"({', '.join(notes)})" if notes else ""
+            parts = [f"{number:>4} {kind:<{width}}", _features(obs_space.entities[kind].features, row), note]
+            lines.append("  ".join(part for part in parts if part).rstrip())
+            number += 1
+    return "\n".join(lines)
+
+
+def _choices_of(space: ActionSpace, offer: Offer, seen: Seen) -> dict[int, tuple[str, int]]:
+    """What may be typed, a number, with its label and the position among the choices.
+
+    The number is that of a label or, of select-entity, of the entity.
+    """
+    if offer.actees is None:
+        return {i: (label, i) for i, label in enumerate(space.index_to_label)}
+    return {int(number): (seen.roster.types[number], i) for i, number in enumerate(offer.actees)}
+
+
+def _question(
+    action: str,
+    actor: str,
+    choices: Mapping[int, tuple[str, int]],
+    allowed: Sequence[bool],
+    probs: Sequence[float] | None,
+) -> str:
+    """The action, who takes it, and the allowed choices, with probabilities if there are."""
+    shares = [""] * len(allowed) if probs is None else [f" {100 * share:.1f}%" for share in probs]
+    listed = [f"{number} {label}{shares[i]}" for number, (label, i) in choices.items() if allowed[i]]
+    return f"{action}{f' of {actor}' if actor else ''}: {', '.join(listed)}"
+
+
+def _features(names: Sequence[str], values: Any) -> str:
+    return "  ".join(f"{name} {value:.4g}" for name, value in zip(names, values, strict=True))

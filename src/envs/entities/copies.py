@@ -1,17 +1,23 @@
 """One environment of entities with what belongs to it: its random numbers and its state."""
 
+import random
 from collections.abc import Mapping
 from contextlib import nullcontext
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from envs.contract.attribute_states import Encoder
 from envs.entities.actions import MASK_OF, CategoricalAction
 from envs.entities.environment import Environment
-from envs.entities.making import made
+from envs.entities.making import asked, made
 from envs.entities.observation import Entity, Observation, ObsSpace
-from envs.entities.own_random import OwnRandom
-from envs.entities.users_code import asked
+
+# the modules of observations and actions, which an environment may keep
+WORDS = (Observation.__module__, CategoricalAction.__module__)
+# what describes an environment, and no step changes
+CONSTANT = (FunctionType, BuiltinFunctionType, ModuleType, type, ObsSpace, Entity, *MASK_OF)
 
 
 class Copy:
@@ -78,7 +84,33 @@ class Copy:
         return None if self.random is None else self.random.state_dict()
 
 
-# the modules of observations and actions, which an environment may keep
-WORDS = (Observation.__module__, CategoricalAction.__module__)
-# what describes an environment, and no step changes
-CONSTANT = (FunctionType, BuiltinFunctionType, ModuleType, type, ObsSpace, Entity, *MASK_OF)
+class OwnRandom:
+    """`random` and `numpy.random` as one environment's own, inside `with`: entity-gym's files draw from these.
+
+    So it plays the same whichever environments share its process.
+    """
+
+    def __init__(self, seed: int):
+        self._python = random.Random(seed).getstate()
+        self._numpy = np.random.MT19937(np.random.SeedSequence(seed))
+        self._others: Any = None
+
+    def __enter__(self) -> None:
+        self._others = random.getstate(), np.random.get_bit_generator()
+        random.setstate(self._python)
+        np.random.set_bit_generator(self._numpy)
+
+    def __exit__(self, *exc: Any) -> None:
+        self._python = random.getstate()
+        python, numpy = self._others
+        random.setstate(python)
+        np.random.set_bit_generator(numpy)
+
+    def state_dict(self) -> dict[str, Any]:
+        version, numbers, gauss = self._python
+        return {"python": [version, np.array(numbers, np.uint32), gauss], "numpy": self._numpy.state}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        version, numbers, gauss = state["python"]
+        self._python = version, tuple(np.asarray(numbers).tolist()), gauss
+        self._numpy.state = state["numpy"]

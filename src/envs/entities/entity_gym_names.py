@@ -1,4 +1,8 @@
-"""entity-gym's module names: files written for it find ours where the package is not installed."""
+"""The module names of entity-gym and its trainer: files written for them find ours where these are not installed.
+
+Files often have an environment and its training script in one. The environment is of use here; the script says, when
+it is run, how the same is trained.
+"""
 
 import importlib
 import sys
@@ -6,11 +10,13 @@ from collections.abc import Callable
 from functools import partial
 from importlib.machinery import PathFinder
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
-from envs.entities.trainer_names import PACKAGES, name_of
+from utils.errors import MusterError
 from utils.stand_ins import StandIns
 
+# of the trainer, whose names are answered
+PACKAGES = ("enn_trainer", "hyperstate", "rogue_net")
 DOORS = "envs.entities.entity_gym"
 # modules that have the whole vocabulary: entity-gym's today, and until May 2022
 TODAY, OLDER = "entity_gym.env", "entity_gym.environment"
@@ -67,7 +73,7 @@ def _is_package(name: str) -> bool | None:
 def _make(module: ModuleType) -> None:
     name = module.__name__
     if name.partition(".")[0] in PACKAGES:
-        vars(module).update(__all__=[], __getattr__=partial(name_of, name))
+        vars(module).update(__all__=[], __getattr__=partial(_trainer_name, name))
     elif name in WORDS:
         _fill(module, importlib.import_module("envs.entities"))
     elif (ours := _ours(name)) is not None:
@@ -103,6 +109,46 @@ def _ours(name: str) -> str | None:
         return OURS.get(name)
     games, game = importlib.import_module(GAMES), name.rpartition(".")[2]
     return f"{games.__name__}.{game}" if PathFinder.find_spec(game, games.__path__) else None
+
+
+class NoCounterpartError(MusterError, ImportError):
+    """A name of entity-gym's packages is used that nothing stands for here."""
+
+    exit_code = 2
+
+
+class Answered:
+    """A name of theirs, such as `enn_trainer.train`.
+
+    Raises:
+        NoCounterpartError: it is called, or made a base class.
+    """
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        raise NoCounterpartError(
+            f"{self._name} has no counterpart with this name. Muster trains an environment of entities with: python "
+            "src/main.py --config=enn_ppo --env-config=entities with env_args.environment=FILE.py:CLASS. It reads "
+            "enn-trainer's configs (--config=FILE.ron) and checkpoints (checkpoint_path): docs/entity_gym.md"
+        )
+
+    __mro_entries__ = __call__
+
+    def __getattr__(self, name: str) -> "Answered":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Answered(f"{self._name}.{name}")
+
+
+def _trainer_name(module: str, name: str) -> Any:
+    """What a file gets that imports `name` from `module`, one of `PACKAGES` or below it."""
+    if name.startswith("__"):
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+    answered = Answered(f"{module}.{name}")
+    # a decorator of training scripts: the function answers when it is called
+    return (lambda *_, **__: lambda _: answered) if name in ("command", "stateful_command") else answered
 
 
 _STAND_INS = StandIns(("entity_gym", "ragged_buffer", *PACKAGES), _is_package, _make)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.entities.actions import Action, ActionName, ActionSpace
+from envs.entities.actions import ActionName, ActionSpace
 from envs.entities.observation import Observation, ObsSpace
 from utils.errors import MusterError
 from utils.nearest import suggestion
@@ -29,8 +29,8 @@ class Environment(ABC):
         """Begin an episode."""
 
     @abstractmethod
-    def act(self, actions: Mapping[ActionName, Action]) -> Observation:
-        """Do what was chosen. Every action of the space is there, but a global one only if it was offered."""
+    def act(self, actions: Mapping[ActionName, Any]) -> Observation:
+        """Do what was chosen: of each action of the space an `Action`, of a global one only if it was offered."""
 
     # the most steps of an episode, if it ends by itself by then
     episode_limit: int | None = None
@@ -56,7 +56,7 @@ class Environment(ABC):
         """`reset`, and of what is seen only the types and features of `obs_filter`, in its order."""
         return self._filtered(self.reset(), obs_filter)
 
-    def act_filter(self, actions: Mapping[ActionName, Action], obs_filter: ObsSpace) -> Observation:
+    def act_filter(self, actions: Mapping[ActionName, Any], obs_filter: ObsSpace) -> Observation:
         """`act`, and of what is seen only the types and features of `obs_filter`, in its order."""
         return self._filtered(self.act(actions), obs_filter)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.entities.actions import Action, ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
 from envs.entities.environment import Environment
 from envs.entities.observation import Entity, Observation, ObsSpace
 from envs.gymnasium.environment import GymnasiumEnv
@@ -71,7 +71,7 @@ class GymnasiumEntity(Environment):
         self._env.reset()
         return self._observation(0.0, False, False)
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         chosen = {path: np.asarray(actions[_name(path)].indices) for path in self._actions}
         outcome, terminated, truncated, _ = self._env.step(chosen)
         return self._observation(outcome["reward"], terminated, truncated)

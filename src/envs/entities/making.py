@@ -1,15 +1,19 @@
-"""The user's environments of entities, by name or by file, with their arguments."""
+"""The user's environments of entities, by name or by file, with their arguments; and what their code raises."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from envs.contract.validation import InvalidEnvironmentError
+from envs.entities.entity_gym_names import alias_entity_gym
 from envs.entities.environment import Environment
 from envs.entities.games import GAMES
 from envs.entities.gymnasium_entity import PREFIX, GymnasiumEntity
-from envs.entities.loading import environment_class
-from utils.errors import ConfigError
+from utils.config.user_modules import imported
+from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
 from utils.plain_values import shown
 
@@ -56,3 +60,57 @@ def made(environment: str, kwargs: Mapping[str, Any] | None) -> Environment:
         raise ConfigError(
             f"env_args.kwargs: {name} cannot be made of {given}: {type(error).__name__}: {shown(str(error), 300)}"
         ) from error
+
+
+def environment_class(name: str) -> type[Environment]:
+    """The class `path/to/file.py:ClassName` or `module:ClassName`. `entity_gym.env` is `envs.entities` for the file.
+
+    Raises:
+        ConfigError: there is no such file or class, importing it fails, or it is no `Environment`.
+    """
+    module, _, class_name = name.rpartition(":")
+    if not module or not class_name:
+        raise ConfigError(f"environment={shown(name)}: expected path/to/file.py:ClassName or module:ClassName.")
+    alias_entity_gym()
+    found = vars(imported("environment", module))
+    chosen = found.get(class_name)
+    if isinstance(chosen, type) and issubclass(chosen, Environment):
+        return chosen
+    if chosen is not None:
+        raise ConfigError(f"environment: '{class_name}' of '{module}' is no subclass of entity_gym.env.Environment.")
+    classes = [key for key, value in found.items() if _is_own_environment(value, found["__name__"])]
+    raise ConfigError(f"environment: '{module}' has no class '{shown(class_name)}'.{suggestion(class_name, classes)}")
+
+
+def _is_own_environment(value: object, module: str) -> bool:
+    return isinstance(value, type) and issubclass(value, Environment) and value.__module__ == module
+
+
+@contextmanager
+def asked(env: Environment, when: str) -> Iterator[None]:
+    """A context in which an environment's methods are called before a run starts.
+
+    Args:
+        when: what it is asked for, as in "GoldRush, in random play: ...".
+
+    Raises:
+        InvalidEnvironmentError: it raised something.
+    """
+    try:
+        yield
+    except InvalidEnvironmentError:
+        raise
+    except Exception as error:
+        what = str(error) if isinstance(error, MusterError) else f"{type(error).__name__}: {shown(str(error), 300)}"
+        place = "" if isinstance(error, MusterError) else _place(env, error)
+        raise InvalidEnvironmentError(f"{type(env).__name__}, {when}: {what}{place}") from error
+
+
+def _place(env: Environment, error: Exception) -> str:
+    """The last line of the environment's file that led to the error."""
+    try:
+        file = inspect.getfile(type(env))
+    except (OSError, TypeError):
+        return ""
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f" ({lines[-1].filename}, line {lines[-1].lineno}, in {lines[-1].name})" if lines else ""

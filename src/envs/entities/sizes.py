@@ -10,8 +10,8 @@ from envs.entities.actions import GlobalCategoricalActionSpace
 from envs.entities.copies import Copy
 from envs.entities.environment import Environment
 from envs.entities.layout import Layout
+from envs.entities.making import asked
 from envs.entities.numbering import EntityNumbering, Seen
-from envs.entities.users_code import asked
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
 from utils.plain_values import shown

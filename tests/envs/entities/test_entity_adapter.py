@@ -11,7 +11,7 @@ from envs.entities import Observation
 from envs.entities.acting import restored, saved
 from envs.entities.adapter import EntityEnv
 from envs.entities.batch import EntityBatch
-from envs.entities.own_random import OwnRandom
+from envs.entities.copies import OwnRandom
 from walking import Walk, stepped, walks
 
 

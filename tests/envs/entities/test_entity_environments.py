@@ -11,7 +11,7 @@ import pytest
 import envs
 from envs.entities import Entity, Environment, GlobalCategoricalActionMask, Observation, ObsSpace
 from envs.entities.acting import actions_for
-from envs.entities.loading import environment_class
+from envs.entities.making import environment_class
 from envs.entities.numbering import EntityNumbering
 from utils.errors import ConfigError, MusterError
 
@@ -80,7 +80,7 @@ def test_a_class_that_is_not_there_is_refused(hunt, name, message):
 
 
 def test_the_vocabulary_imports_no_torch():
-    code = "import sys, envs.entities.loading, utils.ragged.buffer; sys.exit('torch' in sys.modules)"
+    code = "import sys, envs.entities.making, utils.ragged.buffer; sys.exit('torch' in sys.modules)"
     source = Path(envs.__file__).parents[1]
     assert subprocess.run([sys.executable, "-c", code], cwd=source, timeout=60).returncode == 0
 

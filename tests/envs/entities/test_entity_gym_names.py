@@ -13,7 +13,7 @@ from envs.entities.batch import EntityBatch
 from envs.entities.dataclass_utils import extract_features, obs_space_from_dataclasses
 from envs.entities.entity_gym_names import alias_entity_gym
 from envs.entities.games import GAMES
-from envs.entities.loading import environment_class
+from envs.entities.making import environment_class
 from envs.entities.numbering import EntityNumbering
 from utils.errors import MusterError
 

@@ -1,4 +1,4 @@
-"""Fields of MineSweeper that are played together play as they do one after the other."""
+"""Fields of MineSweeper that are played at once play as they do one after the other."""
 
 import sys
 
@@ -29,9 +29,9 @@ FIELDS = st.fixed_dictionaries(
 def fields(kwargs, size=5, one_by_one=False, **options):
     with pytest.MonkeyPatch.context() as patch:
         if one_by_one:
-            patch.setattr(batches, "together", lambda *_: None)
+            patch.setattr(batches, "vectorised", lambda *_: None)
         made = EntityBatch(size, "MineSweeper", kwargs, **{"seed": 3, "episode_limit": 12, **options})
-    assert isinstance(made._together, MineFields) is not one_by_one
+    assert isinstance(made._vectorised, MineFields) is not one_by_one
     return made
 
 
@@ -85,11 +85,11 @@ def test_a_robot_that_is_shot_acts_first_and_a_shot_mine_is_gone_before():
         batch.reset()
         game = batch._copies[0].env
         game.mines, game.robots = [(1, 0), (2, 2)], [(0, 0), (2, 0)]
-        batch._together.take(np.array([0]))
-        batch._together.write(np.array([0]))
+        batch._vectorised.take(np.array([0]))
+        batch._vectorised.write(np.array([0]))
         assert batch.observed()["actors"].tolist() == [[2, 3, 4]]
         batch.step({"actions": np.array([[*moves, target]])})
-        batch._together.give_back(np.array([0]))
+        batch._vectorised.give_back(np.array([0]))
         assert (game.mines, game.robots) == (mines, robots)
 
 
@@ -100,7 +100,7 @@ class Slow(MineSweeper):
 @pytest.mark.parametrize("environment", ["slow_mines:Slow", "MineSweeper"])
 def test_a_class_that_inherits_from_the_game_plays_by_itself(monkeypatch, environment):
     monkeypatch.setitem(sys.modules, "slow_mines", sys.modules[__name__])
-    assert (EntityBatch(2, environment)._together is None) is (environment != "MineSweeper")
+    assert (EntityBatch(2, environment)._vectorised is None) is (environment != "MineSweeper")
 
 
 def test_too_small_capacities_are_refused_as_ever():

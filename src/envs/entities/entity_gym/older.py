@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from envs.entities.entity_gym_names import NoCounterpartError
 from envs.entities.observation import EntityObs, EpisodeStats
-from envs.entities.trainer_names import NoCounterpartError
 
 __all__ = ["ActionType", "EntityObs", "EntityType", "EpisodeStats"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.entities.actions import Action, ActionName, ActionSpace
+from envs.entities.actions import ActionName, ActionSpace
 from envs.entities.environment import Environment
 from envs.entities.numbering import EntityNumbering
 from envs.entities.observation import Observation, ObsSpace
@@ -38,7 +38,7 @@ class ValidatingEnv(Environment):
     def reset(self) -> Observation:
         return self._checked(self.env.reset())
 
-    def act(self, actions: Mapping[ActionName, Action]) -> Observation:
+    def act(self, actions: Mapping[ActionName, Any]) -> Observation:
         return self._checked(self.env.act(actions))
 
     def render(self, **kwargs: Any) -> np.ndarray:

@@ -1,10 +1,11 @@
 """CherryPick of entity-gym: take the better half of many cherries, one by one."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from envs.entities.actions import Action, ActionSpace, SelectEntityActionMask, SelectEntityActionSpace
+from envs.entities.actions import ActionSpace, SelectEntityActionMask, SelectEntityActionSpace
 from envs.entities.environment import Environment
 from envs.entities.games.seeded import require_whole
 from envs.entities.observation import Entity, Observation, ObsSpace
@@ -52,7 +53,7 @@ class CherryPick(Environment):
         self.cherries = (drawn + (1.0 - best.sum()) / self.episode_limit).tolist()
         return self._observe(0.0)
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         (_, i) = actions[PICK].actees[0]
         return self._observe(self.cherries.pop(i))
 

@@ -1,10 +1,11 @@
 """Count of entity-gym: how many entities of a type are there?"""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from envs.entities.actions import Action, ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
 from envs.entities.games.seeded import SeededGame, require_whole
 from envs.entities.observation import Entity, Observation, ObsSpace
 from utils.errors import ConfigError
@@ -51,7 +52,7 @@ class Count(SeededGame):
         mask[0, [self.count, *self._random.sample(range(self.masked_choices), others)]] = True
         return self._observe(False, 0.0, mask)
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         return self._observe(True, float(actions[COUNT].indices[0] == self.count))
 
     def _observe(self, done: bool, reward: float, mask: np.ndarray | None = None) -> Observation:

@@ -1,8 +1,9 @@
 """FloorIsLava of entity-gym: step onto the one neighbouring tile that is no lava."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from envs.entities.actions import Action, ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
 from envs.entities.games.seeded import SeededGame
 from envs.entities.observation import Entity, Observation, ObsSpace
 
@@ -55,7 +56,7 @@ class FloorIsLava(SeededGame):
         self.high_ground = self.lava.pop(self._random.randint(0, len(self.lava) - 1))
         return self._observe(done=False)
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         dx, dy = MOVES[actions[MOVE].labels[0]]
         self.player = self.player[0] + dx, self.player[1] + dy
         return self._observe(done=True)

@@ -1,4 +1,4 @@
-"""Many fields of MineSweeper, played together (`envs.entities.together`)."""
+"""Many fields of MineSweeper, played at once (`envs.entities.vectorised`)."""
 
 from collections.abc import Mapping, Sequence
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from envs.entities.actions import Action, ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
 from envs.entities.games.seeded import SeededGame, require_whole
 from envs.entities.observation import Entity, Observation, ObsSpace
 from utils.errors import ConfigError
@@ -82,7 +82,7 @@ class Minefield(SeededGame):
         self.direction, self.step = self._random.uniform(0, 2 * math.pi), 0
         return self._observe()
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         choice = actions[MOVE].indices[0]
         if choice == FORWARD:
             x, y = self.vehicle

@@ -5,7 +5,6 @@ from functools import lru_cache
 from typing import Any
 
 from envs.entities.actions import (
-    Action,
     ActionSpace,
     CategoricalActionMask,
     CategoricalActionSpace,
@@ -45,7 +44,7 @@ class MineSweeper(SeededGame):
         ConfigError: the field is too small, or a number is too small.
     """
 
-    played_together = "envs.entities.games.mine_fields:MineFields"
+    vectorised_by = "envs.entities.games.mine_fields:MineFields"
 
     def __init__(
         self,
@@ -105,7 +104,7 @@ class MineSweeper(SeededGame):
         self.cooldown, self.steps = self.cooldown_period, 0
         return self.observe()
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         shots = actions[FIRE].actees if FIRE in actions else []
         for kind, i in shots:
             if kind == MINE:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from envs.entities.actions import Action, ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
 from envs.entities.games.seeded import SeededGame
 from envs.entities.observation import Entity, Observation, ObsSpace
 
@@ -50,7 +50,7 @@ class MoveToOrigin(SeededGame):
         self.x_velocity, self.y_velocity, self.step = 0.0, 0.0, 0
         return self._observe(0.0)
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         before = math.hypot(self.x, self.y)
         self.x_velocity += ACCELERATIONS[actions[HORIZONTAL].indices[0]]
         self.y_velocity += ACCELERATIONS[actions[VERTICAL].indices[0]]

@@ -1,9 +1,9 @@
 """MultiArmedBandit of entity-gym: one of five arms pays."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from envs.entities.actions import (
-    Action,
     ActionSpace,
     GlobalCategoricalActionMask,
     GlobalCategoricalActionSpace,
@@ -41,7 +41,7 @@ class MultiArmedBandit(Environment):
         self.step = 0
         return self._observe(0.0)
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         self.step += 1
         return self._observe((actions[PULL].label == BEST) / self.episode_limit)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envs.entities.actions import Action, ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
 from envs.entities.games.seeded import SeededGame, require_whole
 from envs.entities.observation import Entity, Observation, ObsSpace
 from utils.errors import ConfigError
@@ -74,7 +74,7 @@ class MultiSnake(SeededGame):
             self.food.append((colour, self._free_cell()))
         return self._observe()
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         crashed, hungry, eaten = False, [], 0
         for (_, i), label in zip(actions[MOVE].actors, actions[MOVE].labels, strict=True):
             x, y = self.snakes[i][-1]

@@ -1,8 +1,9 @@
 """NotHotdog of entity-gym: say whether there is a hotdog, which may be a type or a feature."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from envs.entities.actions import Action, ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
 from envs.entities.games.seeded import SeededGame
 from envs.entities.observation import Entity, Observation, ObsSpace
 
@@ -44,7 +45,7 @@ class NotHotdog(SeededGame):
         self.step = 0
         return self._observe(0.0)
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         self.step += 1
         return self._observe(float(actions[CLASSIFY].indices[0] == self.is_hotdog))
 

@@ -1,8 +1,9 @@
 """PickMatchingBalls of entity-gym: pick balls of one colour, the most frequent one."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from envs.entities.actions import Action, ActionSpace, SelectEntityActionMask, SelectEntityActionSpace
+from envs.entities.actions import ActionSpace, SelectEntityActionMask, SelectEntityActionSpace
 from envs.entities.games.seeded import SeededGame, require_whole
 from envs.entities.observation import Entity, Observation, ObsSpace
 
@@ -52,7 +53,7 @@ class PickMatchingBalls(SeededGame):
         self.colours, self.picked = [self._random.randint(0, COLOURS - 1) for _ in range(count)], []
         return self._observe()
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         (_, i) = actions[PICK].actees[0]
         self.picked.append(i)
         return self._observe()

@@ -1,8 +1,9 @@
 """RockPaperScissors of entity-gym: only the value function sees what the opponent throws."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from envs.entities.actions import Action, ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
 from envs.entities.games.seeded import SeededGame
 from envs.entities.observation import Entity, Observation, ObsSpace
 
@@ -44,7 +45,7 @@ class RockPaperScissors(SeededGame):
         self.opponent = sum(drawn >= bound for bound in UP_TO)
         return self._observe(False, 0.0)
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         beats = actions[THROW].indices[0] == (self.opponent + 1) % len(THROWS)
         return self._observe(True, 2.0 * beats)
 

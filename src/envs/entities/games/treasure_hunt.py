@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from envs.entities.actions import (
-    Action,
     ActionSpace,
     GlobalCategoricalActionMask,
     GlobalCategoricalActionSpace,
@@ -61,7 +60,7 @@ class TreasureHunt(SeededGame):
                 cells.append(self._free_cell())
         return self._observe(0.0)
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         dx, dy = MOVES[actions[MOVE].label]
         x, y = self.player
         self.player = min(max(x + dx, -EDGE), EDGE), min(max(y + dy, -EDGE), EDGE)

@@ -1,9 +1,9 @@
 """Xor of entity-gym: the exclusive or of two entities, negated or not."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from envs.entities.actions import (
-    Action,
     ActionSpace,
     GlobalCategoricalActionMask,
     GlobalCategoricalActionSpace,
@@ -39,7 +39,7 @@ class Xor(SeededGame):
         *self.bits, self.negate = (self._random.choice((0, 1)) for _ in range(3))
         return self._observe(False, 0.0)
 
-    def act(self, actions: Mapping[str, Action]) -> Observation:
+    def act(self, actions: Mapping[str, Any]) -> Observation:
         first, second = self.bits
         return self._observe(True, float(actions[OUTPUT].index == first ^ second ^ self.negate))
 

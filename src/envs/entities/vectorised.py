@@ -13,10 +13,10 @@ from envs.entities.layout import Layout
 Arrays = Mapping[str, np.ndarray]
 
 
-class Together(Protocol):
+class VectorisedGame(Protocol):
     """B copies of a game, which play as its class does. It has their states; the games get theirs back when asked.
 
-    A game's class names it by `played_together = "module:Class"`; its arguments are the games, their layout and the
+    A game's class names it by `vectorised_by = "module:Class"`; its arguments are the games, their layout and the
     arrays of observations (`envs.entities.encoding`), which it writes. Rows are int64 `[k]`.
     """
 
@@ -37,11 +37,11 @@ class Together(Protocol):
         """Write the present observations of these games."""
 
 
-def together(copies: Sequence[Copy], layout: Layout, arrays: Arrays) -> Together | None:
-    """What plays these copies together; None: their class has no such way, or not for arrays as small as these."""
+def vectorised(copies: Sequence[Copy], layout: Layout, arrays: Arrays) -> VectorisedGame | None:
+    """What plays these copies at once; None: their class has no such way, or not for arrays as small as these."""
     games = [copy.env for copy in copies]
     # a class that inherits from the game may play otherwise
-    name = vars(type(games[0])).get("played_together")
+    name = vars(type(games[0])).get("vectorised_by")
     if name is None or not _has_room(layout, games[0]):
         return None
     module, _, cls = name.partition(":")
