@@ -1,6 +1,6 @@
 """Classic DDPG, with the settings of Digideep's classic_ddpg; its panel chooses the environment"""
 
-from envs.contract.asking import ask_environment
+from envs.asking import ask_environment
 from utils.config.digideep_panel import ELSEWHERE, FORMER, environment_of, off_policy_params, rates, stays
 
 cpanel = {

@@ -1,6 +1,6 @@
 """PPO for continuous control, with the settings of Digideep's mujoco_ppo; its panel chooses the environment"""
 
-from envs.contract.asking import ask_environment
+from envs.asking import ask_environment
 from utils.config.digideep_panel import ELSEWHERE, FORMER, environment_of, ppo_params, rates, stays
 from utils.errors import ConfigError
 

@@ -1,6 +1,6 @@
 """PPO for pictures, with the settings of Digideep's atari_ppo; its panel chooses the environment"""
 
-from envs.contract.asking import ask_environment
+from envs.asking import ask_environment
 from utils.config import digideep_panel
 from utils.config.digideep_panel import ELSEWHERE, FORMER, is_atari, ppo_params, rates
 from utils.errors import ConfigError

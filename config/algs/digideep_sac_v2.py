@@ -1,6 +1,6 @@
 """SAC in its second form, with the settings of Digideep's sacv2_params; its panel chooses the environment"""
 
-from envs.contract.asking import ask_environment
+from envs.asking import ask_environment
 from utils.config.digideep_panel import ELSEWHERE, FORMER, environment_of, off_policy_params, rates
 
 cpanel = {

@@ -1,4 +1,4 @@
-"""Environments whose agents are streams (`envs.contract.stream_fields`), and the parts that can learn from such."""
+"""Environments whose agents are streams (`envs.contract.groups`), and the parts that can learn from such."""
 
 from typing import Any
 

@@ -27,7 +27,7 @@ from cli.digideep_leaves import (
     SAC,
     WRAPPERS,
 )
-from envs.contract.asking import ask_environment
+from envs.asking import ask_environment
 from envs.contract.fields import FieldSpec
 from utils.config.digideep_panel import PAGE, RUNNER, WHOLE, environment_of
 from utils.config.merging import flatten

@@ -1,7 +1,7 @@
 """Parameter files: configs in Python, which compute coupled values once.
 
 A parameter file is a module with `cpanel`, a dict of the values to choose, and `gen_params(cpanel) -> config`. It may
-ask a throw-away environment for its spaces (`envs.contract.asking.ask_environment`). Files written for Digideep, which
+ask a throw-away environment for its spaces (`envs.asking.ask_environment`). Files written for Digideep, which
 import from it and return its tree of parameters, are read, too (`cli.digideep_trees`).
 """
 

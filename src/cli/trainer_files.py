@@ -11,7 +11,7 @@ from typing import Any
 
 from cli.trainer_sections import TABLE, Section
 from cli.trainer_settings import of_whole_run
-from envs.contract.asking import ask_environment
+from envs.asking import ask_environment
 from utils.config.merging import recursive_dict_update
 from utils.errors import ConfigError
 from utils.files.written_numbers import plain

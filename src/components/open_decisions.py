@@ -12,7 +12,7 @@ import torch as th
 
 from components.batch_state import batch_from_state, batch_state
 from components.episode_batch import EpisodeBatch
-from envs.contract.stream_fields import PRESENT, StreamGroup
+from envs.contract.groups import PRESENT, StreamGroup
 from utils.tensors.devices import to_device
 
 

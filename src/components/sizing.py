@@ -21,7 +21,7 @@ def batch_bytes(
     """Bytes of a batch of `batch_size` episodes with that number of columns (steps and the closing state).
 
     Args:
-        scheme: of one step; it must fit the available memory (`envs.contract.sizes.check_sizes`).
+        scheme: of one step; it must fit the available memory (`envs.contract.declarations.check_sizes`).
         kind: EpisodeBatch, or ReplayBuffer, which keeps its fields in smaller types.
     """
     # on the device `meta` tensors have shapes and no memory; of a single step their sizes cannot overflow

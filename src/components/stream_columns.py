@@ -1,4 +1,4 @@
-"""Rollouts of agents that are streams (`envs.contract.stream_fields`), rearranged so that learners find them as usual.
+"""Rollouts of agents that are streams (`envs.contract.groups`), rearranged so that learners find them as usual.
 
 An environment with such agents plays on whether or not an agent asks. In a rollout of its steps, an agent's next
 decision may be many columns after the last, and a stream that ends and begins in one step has no column for what was
@@ -13,7 +13,7 @@ import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from envs.contract.stream_fields import BEGINS, CLOSING, PRESENT, StreamGroup
+from envs.contract.groups import BEGINS, CLOSING, PRESENT, StreamGroup
 from utils.tensors.devices import to_device
 
 

@@ -7,7 +7,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from envs.contract.fields import AGENTS
-from envs.contract.teams import own_path, owner
+from envs.contract.groups import own_path, owner
 
 
 class TeamView:

@@ -13,7 +13,7 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from components.one_copy import received
 from controllers.hidden_states import memory_fields, reset_where
-from envs.contract.stream_fields import BEGINS, PRESENT
+from envs.contract.groups import BEGINS, PRESENT
 from utils.errors import ConfigError
 from utils.rl_utils import categorical_entropy
 from utils.tensors.schemes import AGENTS, MEMORY

@@ -39,7 +39,7 @@ class MultiAgentEnv:
             reward of the team; whether the episode has ended; info. If it ended because time was up, and not
             because the task did, `info["episode_limit"]` is True: learners then bootstrap from the last state.
             Numbers in the last info of an episode are logged as `<key>_mean`. Gymnasium's five values are taken, too
-            (`envs.contract.outcome`).
+            (`envs.contract.validation`).
         """
         raise NotImplementedError(f"{type(self).__name__} has no step")
 

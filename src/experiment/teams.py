@@ -17,7 +17,7 @@ from components.team_views import TeamView
 from controllers.hidden_states import memory_fields
 from controllers.teams import Team, TeamControllers
 from envs.contract.fields import AGENTS, EnvSpec
-from envs.contract.teams import has_teams, team_spec
+from envs.contract.groups import has_teams, team_spec
 from experiment.contracts import PlainBuffer, PlainLearner
 from experiment.state import RunState
 from learners.batch_fields import batch_fields

@@ -13,8 +13,7 @@ from components.open_decisions import OpenDecisions
 from components.step_writer import StepWriter
 from components.stream_columns import by_stream
 from envs.contract.fields import AGENTS
-from envs.contract.stream_fields import stream_groups
-from envs.contract.teams import owner
+from envs.contract.groups import owner, stream_groups
 from runners.auto_reset import AutoResetPlay, StepResult
 from runners.play_in_parts import Part, PlayInParts
 from runners.playing import EpisodesRunner
@@ -35,7 +34,7 @@ class RolloutRunner(EpisodesRunner):
     `hidden_before` `[B, n, H]`, its hidden states, and `last_actions_before` `[B, n, A]`, one-hot
     (`controllers.hidden_states.fields_before`, `controllers.inputs.field_before`).
 
-    Agents that are streams (`envs.contract.stream_fields`) have columns of their own, as many as the longest needs
+    Agents that are streams (`envs.contract.groups`) have columns of their own, as many as the longest needs
     (`components.stream_columns`); decisions that are open at the end come with the next call.
 
     Tests play whole episodes. With `separate_test_env=False` they play on the copies of training, and drop the episodes

@@ -6,8 +6,15 @@ from typing import Any
 import numpy as np
 
 from envs.contract.fields import FieldSpec, count_of
-from envs.contract.outcome import Outcome
-from envs.contract.validation import FIRST_MOMENTS, InvalidEnvironmentError, as_numbers, info_of, is_end, shaped
+from envs.contract.validation import (
+    FIRST_MOMENTS,
+    InvalidEnvironmentError,
+    Outcome,
+    as_numbers,
+    info_of,
+    is_end,
+    shaped,
+)
 from vector_envs.environment_row import EnvironmentRow, require_mask
 from vector_envs.step_arrays import StepArrays
 

@@ -4,8 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from envs.contract.outcome import Outcome, outcome_of
-from envs.contract.validation import FIRST_MOMENTS, InvalidEnvironmentError, problem_of_mask, shaped
+from envs.contract.validation import (
+    FIRST_MOMENTS,
+    InvalidEnvironmentError,
+    Outcome,
+    outcome_of,
+    problem_of_mask,
+    shaped,
+)
 from vector_envs.step_arrays import StepArrays
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.declarations import spec_of
 from envs.contract.saving import state_or_none
-from envs.contract.sizes import spec_of
 from replays.offered import offered
 from vector_envs.contract import StepOutcome
 from vector_envs.declared_row import row_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.contract.sizes import spec_of
+from envs.contract.declarations import spec_of
 from replays.offered import offered
 from vector_envs.contract import StepOutcome, infos_of
 from vector_envs.parts import require_parts

@@ -4,8 +4,8 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from envs.contract.declarations import announced
 from envs.contract.saving import state_or_none
-from envs.contract.sizes import announced
 from replays.offered import offered
 from replays.plain import plain, plain_info
 from vector_envs.declared_row import row_of
@@ -63,7 +63,7 @@ class WorkerEnvironment:
             _take_live(env, changes)
 
     def announced(self, _) -> Any:
-        """The environment's declaration, see `envs.contract.sizes`."""
+        """The environment's declaration, see `envs.contract.declarations`."""
         return announced(self._environment(False))
 
     def show(self, argument: tuple[str, bool]) -> dict[str, Any]:

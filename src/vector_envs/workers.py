@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.declarations import checked_spec
 from envs.contract.fields import EnvSpec
-from envs.contract.sizes import checked_spec
 from vector_envs.contract import StepOutcome
 from vector_envs.faults import EnvironmentWorkerError, FaultPolicy
 from vector_envs.process import WorkerProcess

@@ -144,10 +144,10 @@ FILES = {
     "no_env": (RETURNS + "return {}\n", "--env-config is missing", "chooses no environment"),
     "args": (RETURNS + "return {'env': 'two_step', 'env_args': 3}\n", "'env_args' must be a mapping"),
     "unknown": (
-        RETURNS + "from envs.contract.asking import ask_environment; ask_environment('two_stpe')\n",
+        RETURNS + "from envs.asking import ask_environment; ask_environment('two_stpe')\n",
         "Did you mean 'two_step'?",
     ),
-    "made": (RETURNS + "from envs.contract.asking import ask_environment as a; a('two_step', x=1)\n", "cannot be made"),
+    "made": (RETURNS + "from envs.asking import ask_environment as a; a('two_step', x=1)\n", "cannot be made"),
     "bytes": (b"\xff\xfe", "importing it failed"),
 }
 

@@ -10,7 +10,7 @@ from components.episode_batch import EpisodeBatch
 from components.open_decisions import OpenDecisions
 from components.scheme import scheme_of
 from components.stream_columns import by_stream
-from envs.contract.stream_fields import stream_groups
+from envs.contract.groups import stream_groups
 from small_streams import stream_spec
 from utils.rl_utils import terminations, valid_transitions
 

@@ -7,7 +7,7 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from components.stream_columns import by_stream, columns_of
-from envs.contract.stream_fields import stream_groups
+from envs.contract.groups import stream_groups
 from small_streams import stream_spec
 from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 

@@ -8,9 +8,9 @@ from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from components.team_views import TeamView
 from convoy import Convoy
+from envs.contract.declarations import spec_of
 from envs.contract.fields import EnvSpec, FieldSpec
-from envs.contract.sizes import spec_of
-from envs.contract.teams import team_spec
+from envs.contract.groups import team_spec
 from utils.errors import ConfigError
 
 B, T = 2, 4

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from envs.contract.bounds import require_number, require_numbers
+from envs.contract.arguments import require_number, require_numbers
 from utils.errors import ConfigError
 
 

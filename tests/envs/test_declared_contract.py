@@ -8,8 +8,8 @@ import pytest
 
 from checkpoints.tree import load_tree, save_tree
 from envs import REGISTRY
+from envs.contract.declarations import spec_of
 from envs.contract.saving import state_or_none
-from envs.contract.sizes import spec_of
 from replays.drawing import draw
 from replays.plain import plain
 from standins import ROOT

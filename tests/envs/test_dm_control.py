@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from envs.contract.sizes import spec_of
+from envs.contract.declarations import spec_of
 from envs.gymnasium.environment import GymnasiumEnv
 from utils.errors import ConfigError
 

@@ -10,8 +10,8 @@ import pytest
 
 import gym_tasks
 from checks.recorded import reaching
+from envs.contract.declarations import spec_of
 from envs.contract.fields import FieldSpec
-from envs.contract.sizes import spec_of
 from envs.gymnasium.environment import GymnasiumEnv
 from utils.config.merging import default_config
 from utils.errors import ConfigError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from envs.contract.sizes import spec_of
+from envs.contract.declarations import spec_of
 from envs.small.lbf import Foraging, LevelBasedForaging
 from utils.errors import ConfigError
 

@@ -8,7 +8,7 @@ from gymnasium import spaces
 import gym_tasks  # noqa: F401 - registers its environments
 from envs.contract.fields import FieldSpec
 from envs.contract.legal_actions import LegalActions
-from envs.contract.space_values import acted
+from envs.contract.spaces import acted
 from envs.contract.validation import InvalidEnvironmentError
 from envs.entities.copies import Copy
 from envs.gymnasium.environment import GymnasiumEnv

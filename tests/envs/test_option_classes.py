@@ -3,7 +3,7 @@ from inspect import signature
 
 import pytest
 
-from envs.contract.option_classes import require_known, signature_of
+from envs.contract.arguments import require_known, signature_of
 from utils.errors import ConfigError
 
 

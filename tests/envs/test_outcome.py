@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from envs import REGISTRY
-from envs.contract.outcome import outcome_of
+from envs.contract.validation import outcome_of
 from experiment.assembly import assemble
 from fakes import CountingEnv, RecordingLogger
 from helpers import make_args

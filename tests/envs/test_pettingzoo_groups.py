@@ -5,8 +5,8 @@ import pytest
 from gymnasium import spaces
 
 from envs import REGISTRY
+from envs.contract.declarations import spec_of
 from envs.contract.fields import FieldSpec
-from envs.contract.sizes import spec_of
 from envs.pettingzoo.declared import PettingZooGroups
 from envs.pettingzoo.groups import grouped
 from envs.pettingzoo.team import PettingZooEnv

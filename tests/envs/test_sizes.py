@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from envs import REGISTRY
-from envs.contract.sizes import check_sizes
+from envs.contract.declarations import check_sizes
 from experiment.assembly import assemble
 from fakes import CountingBatch, CountingEnv, RecordingLogger
 from helpers import make_args
@@ -97,7 +97,7 @@ def test_a_step_that_does_not_fit_is_refused_before_anything_is_allocated(keys, 
 
     monkeypatch.setattr(NamelessMemory, "grow", never)
     monkeypatch.setattr(StepArrays, "allocate", never)
-    monkeypatch.setattr("envs.contract.sizes.available_memory", lambda: 2**20)
+    monkeypatch.setattr("envs.contract.declarations.available_memory", lambda: 2**20)
     with pytest.raises(
         MusterError, match=r"One step of . environments? \(.*obs_shape=200000.* does not fit: .*1\.0 MiB"
     ):

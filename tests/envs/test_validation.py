@@ -5,8 +5,7 @@ import pytest
 
 from components.action_selectors import REGISTRY as SELECTORS
 from envs import REGISTRY
-from envs.contract.outcome import outcome_of
-from envs.contract.validation import InvalidEnvironmentError, as_numbers, problem_of_mask
+from envs.contract.validation import InvalidEnvironmentError, as_numbers, outcome_of, problem_of_mask
 from experiment.assembly import assemble
 from fakes import RecordingLogger
 from helpers import make_args

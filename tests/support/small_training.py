@@ -11,7 +11,7 @@ from checks.options import completed
 from checks.registries import chosen_name
 from cli.compose import compose_config
 from envs import REGISTRY as environments
-from envs.contract.sizes import spec_of
+from envs.contract.declarations import spec_of
 from experiment.assembly import assemble
 from fakes import RecordingLogger
 from learners import REGISTRY as learners

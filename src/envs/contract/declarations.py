@@ -1,20 +1,47 @@
-"""Checks of the fields that an environment declares, before anything is made from them."""
+"""What an environment declares, its fields or PyMARL's sizes, checked before anything is made of it."""
 
 from math import prod
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from envs.contract.fields import ENDS, KINDS, EnvSpec, FieldSpec
+from envs.contract.fields import ENDS, KINDS, EnvSpec, FieldSpec, declared_spec, pymarl_spec
 from utils.errors import MusterError
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
 from utils.processes.available_memory import available_memory, require_memory
 
-# numbers of one entry of a field, members of a group, steps of an episode
+# of an entry, a group, an episode: NumPy, torch and numba count in 32 bits here and there
 LARGEST = 2**31 - 1
-MOST_AXES = 8
+# axes of a field, and of PyMARL's obs_shape and state_shape
+FIELD_AXES, SHAPE_AXES = 8, 16
 RESERVED = (*ENDS, "filled", "playing")
+COUNTS = ("n_agents", "n_actions", "episode_limit")
+SHAPES = ("obs_shape", "state_shape")
+
+
+def announced(env: Any) -> Any:
+    """The unchecked declaration of an environment: its `fields()`, or PyMARL's `get_env_info()`."""
+    return declared_spec(env) if callable(getattr(env, "fields", None)) else env.get_env_info()
+
+
+def spec_of(env: Any, environments: int = 1) -> EnvSpec:
+    """`checked_spec` of an environment's declaration."""
+    return checked_spec(announced(env), environments)
+
+
+def checked_spec(said: Any, environments: int = 1) -> EnvSpec:
+    """The declaration that `announced` returned.
+
+    Raises:
+        MusterError: it is invalid, or one step of all environments does not fit the available memory.
+    """
+    if isinstance(said, EnvSpec):
+        check_fields(said, environments)
+        return said
+    check_sizes(said, environments)
+    return pymarl_spec(said)
 
 
 def check_fields(spec: EnvSpec, environments: int = 1) -> None:
@@ -32,12 +59,7 @@ def check_fields(spec: EnvSpec, environments: int = 1) -> None:
         raise MusterError("The environment's fields() has no outcome named 'reward', or '<group>/reward'.")
     if not spec.of_kind("action"):
         raise MusterError("The environment's fields() has no action.")
-    require_memory(
-        f"One step of {environments} environment{'s' * (environments != 1)}",
-        spec.nbytes(environments),
-        available_memory(),
-        "Its fields are those that the environment's fields() declares.",
-    )
+    _require_memory(spec, environments, "", "Its fields are those that the environment's fields() declares.")
 
 
 def _check_field(where: str, path: str, field: FieldSpec, spec: EnvSpec) -> None:
@@ -47,9 +69,9 @@ def _check_field(where: str, path: str, field: FieldSpec, spec: EnvSpec) -> None
         raise MusterError(f"{where} has the kind '{shown(field.kind)}'.{did_you_mean(str(field.kind), KINDS)}")
     if field.group is not None and field.group not in spec.groups:
         raise MusterError(f"{where} has the group '{shown(field.group)}'.{did_you_mean(str(field.group), spec.groups)}")
-    if len(field.shape) > MOST_AXES or prod(field.entry_shape) > LARGEST:
+    if len(field.shape) > FIELD_AXES or prod(field.entry_shape) > LARGEST:
         raise MusterError(
-            f"{where} has the shape {shown(str(field.shape))}: at most {MOST_AXES} axes and {LARGEST} numbers."
+            f"{where} has the shape {shown(str(field.shape))}: at most {FIELD_AXES} axes and {LARGEST} numbers."
         )
     for size in field.entry_shape:
         _require_size(f"{where}, its shape", size)
@@ -95,6 +117,49 @@ def _check_mask(where: str, field: FieldSpec, spec: EnvSpec) -> None:
 
 
 def _require_size(where: str, size: Any) -> None:
-    whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
-    if not whole or not 1 <= size <= LARGEST:
+    if not _is_size(size):
         raise MusterError(f"{where} is {shown(repr(size))}: it must be a whole number from 1 to {LARGEST}.")
+
+
+def check_sizes(env_info: Any, environments: int = 1) -> None:
+    """Refuse invalid sizes.
+
+    Args:
+        env_info: as `get_env_info()` returned it.
+        environments: the number of environments that step together.
+
+    Raises:
+        MusterError: a size is missing, is not a whole number from 1 to `LARGEST` (a shape may also be a tuple of up
+            to `SHAPE_AXES` such), or one step of all environments does not fit the available memory.
+    """
+    if not isinstance(env_info, dict):
+        raise MusterError(
+            f"The environment's get_env_info() returned {shown(repr(env_info))}: it must be a dictionary of sizes."
+        )
+    for key in (*COUNTS, *SHAPES):
+        if key not in env_info:
+            raise MusterError(
+                f"The environment's get_env_info() has no '{key}'; it has "
+                f"{shown(', '.join(map(str, env_info)), 300) or 'nothing'}."
+            )
+        value = env_info[key]
+        several = key in SHAPES and isinstance(value, tuple | list)
+        sizes = value if several else [value]
+        if not 1 <= len(sizes) <= SHAPE_AXES or not all(_is_size(size) for size in sizes):
+            allowed = f"a whole number from 1 to {LARGEST}" + (", or a tuple of such" if key in SHAPES else "")
+            raise MusterError(
+                f"The environment's get_env_info()['{key}'] is {shown(repr(value))}: it must be {allowed}."
+            )
+    sizes = ", ".join(f"{key}={shown(repr(env_info[key]))}" for key in (*COUNTS, *SHAPES) if key != "episode_limit")
+    _require_memory(
+        pymarl_spec(env_info), environments, f" ({sizes})", "The environment's get_env_info() returned these sizes."
+    )
+
+
+def _require_memory(spec: EnvSpec, environments: int, sizes: str, source: str) -> None:
+    step = f"One step of {environments} environment{'s' * (environments != 1)}{sizes}"
+    require_memory(step, spec.nbytes(environments), available_memory(), source)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and 1 <= value <= LARGEST

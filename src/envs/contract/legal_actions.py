@@ -29,7 +29,7 @@ class LegalActions:
     Args:
         path: of the actions.
         space: of the actions.
-        actions: the fields that `envs.contract.space_values.acted` makes of it.
+        actions: the fields that `envs.contract.spaces.acted` makes of it.
     """
 
     def __init__(self, path: str, space: Any, actions: Mapping[str, FieldSpec]):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dots_simulator.layout import LayoutError
+from envs.contract.arguments import require_known, signature_of
 from envs.contract.fields import FieldSpec
 from envs.contract.infos import MEANINGS, without_meaning
-from envs.contract.option_classes import require_known, signature_of
 from envs.dots import side_channels
 from envs.dots.connecting import connect, forget
 from envs.dots.faults import SimulatorFault

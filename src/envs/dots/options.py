@@ -8,7 +8,7 @@ from typing import Any
 
 from dots_simulator.channels import ENGINE_SETTINGS
 from dots_simulator.layout import PROTOCOLS
-from envs.contract.bounds import require_numbers
+from envs.contract.arguments import require_numbers
 from envs.contract.reaches import OF_ALL, nowhere
 from envs.dots import side_channels
 from envs.dots.connecting import AUTO, Wanted

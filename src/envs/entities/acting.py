@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.contract.attribute_states import Encoder
+from envs.contract.saving import StateEncoder
 from envs.entities.actions import (
     Action,
     ActionSpace,
@@ -147,8 +147,8 @@ def _saved_ids(ids: Sequence[Hashable], module: str) -> list:
                 f"an entity's id is a {type(identity).__name__}, whose copy would be another one, so the environment "
                 "cannot be saved"
             )
-    return [Encoder(module).encoded(identity, "an entity's id") for identity in ids]
+    return [StateEncoder(module).encoded(identity, "an entity's id") for identity in ids]
 
 
 def _restored_ids(kept: list, module: str) -> tuple[Hashable, ...]:
-    return tuple(Encoder(module).decoded(identity) for identity in kept)
+    return tuple(StateEncoder(module).decoded(identity) for identity in kept)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.contract.attribute_states import Encoder
+from envs.contract.saving import StateEncoder
 from envs.entities.actions import MASK_OF, CategoricalAction
 from envs.entities.environment import Environment
 from envs.entities.making import asked, made
@@ -58,7 +58,7 @@ class Copy:
         """
         if self._saves_itself:
             return {"env": self.env.state_dict(), "random": self._random_state()}
-        encoder, where = Encoder(self.module, WORDS), type(self.env).__name__
+        encoder, where = StateEncoder(self.module, WORDS), type(self.env).__name__
         attributes = {
             name: encoder.encoded(value, f"{where}.{name}")
             for name, value in vars(self.env).items()
@@ -70,7 +70,7 @@ class Copy:
         if self._saves_itself:
             self.env.load_state_dict(state["env"])
         else:
-            encoder = Encoder(self.module, WORDS)
+            encoder = StateEncoder(self.module, WORDS)
             for name, value in state["env"].items():
                 setattr(self.env, name, encoder.decoded(value))
         if self.random is not None:

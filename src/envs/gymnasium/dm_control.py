@@ -17,8 +17,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from envs.contract.attribute_states import Encoder
 from envs.contract.optional import require
+from envs.contract.saving import StateEncoder
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
@@ -160,7 +160,7 @@ class DmControlEnv(gymnasium.Env):
             "physics": physics.get_state(signature),
             "model": model,
             "own": own,
-            "task": Encoder().encoded(dict(vars(self._task.task)), type(self._task.task).__name__),
+            "task": StateEncoder().encoded(dict(vars(self._task.task)), type(self._task.task).__name__),
             "seen": self._seen,
         }
 
@@ -169,7 +169,7 @@ class DmControlEnv(gymnasium.Env):
         for name, values in state["model"].items():
             getattr(physics.model, name)[:] = values
         vars(self._task).update(state["own"])
-        vars(self._task.task).update(Encoder().decoded(state["task"]))
+        vars(self._task.task).update(StateEncoder().decoded(state["task"]))
         physics.set_state(np.asarray(state["physics"]), self._signature)
         physics.forward()
         physics.set_state(np.asarray(state["physics"]), self._signature)

@@ -9,7 +9,7 @@ import numpy as np
 from envs.contract.fields import AGENTS, FieldSpec
 from envs.contract.infos import without_meaning
 from envs.contract.legal_actions import MASK, LegalActions
-from envs.contract.space_values import acted, observed
+from envs.contract.spaces import acted, observed
 from envs.contract.validation import InvalidEnvironmentError
 from envs.gymnasium import drawings, states, tasks
 from envs.gymnasium.masks import MaskSource

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from envs.contract.attribute_states import Encoder
+from envs.contract.saving import StateEncoder
 
 # of wrappers: the arguments they were made with, and the next wrapper
 NOT_STATE = ("_saved_kwargs", "env")
@@ -22,7 +22,7 @@ def captured(env: Any) -> list[dict[str, Any]]:
     Raises:
         NotImplementedError: one is neither such a value nor known to stay as it is.
     """
-    encoder = Encoder()
+    encoder = StateEncoder()
     return [
         {OWN: layer.state_dict()}
         if _says_it(layer)
@@ -42,7 +42,7 @@ def restore(env: Any, state: list[dict[str, Any]]) -> None:
             layer.load_state_dict(attributes[OWN])
             continue
         for name, value in attributes.items():
-            setattr(layer, name, Encoder().decoded(value))
+            setattr(layer, name, StateEncoder().decoded(value))
 
 
 def _says_it(layer: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from envs.contract.legal_actions import MASK, LegalActions, observation_without_mask, without_mask
-from envs.contract.space_values import acted, observed
+from envs.contract.spaces import acted, observed
 
 OBSERVATION = "observation"  # PettingZoo's name of what is seen beside the mask
 # of a bound: numbers that differ by less are rounded

@@ -22,7 +22,7 @@ SAME = ("observations", "actions")
 class PettingZooGroups(ParallelGame):
     """Any `parallel_env`, with the agents' spaces as fields: `<group>/obs`, `<group>/actions`, `<group>/reward`.
 
-    A sole group is called "agents", and its paths have no prefix. See `envs.contract.space_values` for fields of
+    A sole group is called "agents", and its paths have no prefix. See `envs.contract.spaces` for fields of
     spaces. One choice has `<group>/avail_actions`, from an `action_mask` in the observation or the info if there is
     one; branches have `<group>/avail/<k>` if there is. Agents whose own end was before are not `<group>/present`, see
     zeros and can only do action 0; the ends are `<group>/terminated` and `<group>/truncated`. `state` is the

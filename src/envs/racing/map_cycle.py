@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from envs.contract.bounds import require_number
+from envs.contract.arguments import require_number
 from envs.racing.generator import generated
 from envs.racing.line import Line, LineRules, line_of
 from envs.racing.state import SPACING

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.contract.bounds import require_numbers
+from envs.contract.arguments import require_numbers
 from envs.contract.reaches import OF_ALL, nowhere
 from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, lasting, races_of, require_one_meaning
 from envs.racing.reward_weights import BOUNDS as OF_WEIGHTS

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from envs.contract.bounds import require_number
+from envs.contract.arguments import require_number
 from envs.contract.reaches import nowhere
 from envs.racing.line import LineRules
 from envs.racing.reward_weights import WEIGHTS

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envs.contract.option_classes import require_known
+from envs.contract.arguments import require_known
 from envs.contract.optional import require
 from envs.skirmish.maps import SMACV2_MAPS
 from envs.skirmish.options import Options

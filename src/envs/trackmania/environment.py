@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.arguments import require_known, signature_of
 from envs.contract.fields import AGENTS, FieldSpec
-from envs.contract.option_classes import require_known, signature_of
 from envs.racing.fields import fields_of, observed, outcomes
 from envs.racing.kernel.zones import REACH
 from envs.racing.results import ended_info

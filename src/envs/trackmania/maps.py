@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import Any
 
-from envs.contract.bounds import require_number
+from envs.contract.arguments import require_number
 from envs.racing.line import LineRules
 from envs.racing.map_cycle import MOST_RACES, cycle_of, name_of, naming, require_keys
 from envs.trackmania.line import ReferenceLine, read_line

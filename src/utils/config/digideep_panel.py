@@ -177,7 +177,7 @@ def off_policy_params(cpanel: Mapping[str, Any], preset: str, spec: Any, agent_t
     """`run_params`, buffer and networks over a preset; `n_update` updates follow each rollout.
 
     Args:
-        spec: what the panel's environment declares (`envs.contract.asking.ask_environment`).
+        spec: what the panel's environment declares (`envs.asking.ask_environment`).
         agent_type: as `run_params` takes it.
 
     Raises:

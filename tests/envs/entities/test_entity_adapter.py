@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from envs.contract.sizes import spec_of
+from envs.contract.declarations import spec_of
 from envs.contract.validation import InvalidEnvironmentError
 from envs.entities import Observation
 from envs.entities.acting import restored, saved

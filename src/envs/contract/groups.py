@@ -1,12 +1,18 @@
-"""Fields of an environment with several groups of agents, as the team sees them that controls some of these groups.
+"""Groups of agents: what a team sees that controls some of them, and groups whose agents are streams.
 
 A path that starts with the name of a group belongs to that group: `red/obs`, `red/reward`. Any other one, `state`, is
 common to all. A team knows its own fields without the group's name, and its agents as "agents": `obs`, `reward`, and
 of ends by agent `agents/terminated`.
+
+Agents that are streams ask when they like, end by themselves, and may begin again at once. Their group declares, beside
+`present` (who asks now), a record `begins` (whose stream begins now), a record `closing...` for each observation
+`obs...` (what agents saw at their end, of those that ended in the step before), and the outcomes `terminated` and
+`truncated` by agent. A reward comes with the step in which it is known.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from envs.contract.fields import AGENTS, ENDS, EnvSpec, FieldSpec, with_env_info
 from utils.errors import ConfigError
@@ -66,3 +72,35 @@ def _difference(spec: EnvSpec, one: str, other: str) -> str:
         return f"size ({spec.groups[one]} and {spec.groups[other]} agents)"
     mine, theirs = _own_fields(spec, one), _own_fields(spec, other)
     return "the field " + next(path for path in {**mine, **theirs} if mine.get(path) != theirs.get(path))
+
+
+BEGINS, CLOSING, OBS, PRESENT = "begins", "closing", "obs", "present"
+
+
+class StreamGroup(NamedTuple):
+    """The paths of a group of streams.
+
+    Args:
+        name: of the group.
+        prefix: of its fields.
+        closings: by the observation.
+    """
+
+    name: str
+    prefix: str
+    closings: dict[str, str]
+
+
+def stream_groups(spec: EnvSpec) -> list[StreamGroup]:
+    """The groups of an environment that are streams."""
+    found = []
+    for name in spec.groups:
+        prefix = f"{name}/" if f"{name}/{PRESENT}" in spec.fields else ""
+        if f"{prefix}{BEGINS}" not in spec.fields:
+            continue
+        observations = [
+            path for path, field in spec.of_kind("observation").items() if path.startswith(f"{prefix}{OBS}")
+        ]
+        closings = {path: f"{prefix}{CLOSING}{path.removeprefix(prefix + OBS)}" for path in observations}
+        found.append(StreamGroup(name, prefix, closings))
+    return found

@@ -1,9 +1,12 @@
-"""Numbers among an environment's arguments, and their bounds."""
+"""The arguments of an environment: bounds of numbers, and those that are the fields of a dataclass."""
 
-from collections.abc import Container, Mapping
+import inspect
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import MISSING, fields
 from typing import Any
 
 from utils.errors import ConfigError
+from utils.nearest import suggestion
 from utils.plain_values import shown
 
 
@@ -35,3 +38,24 @@ def require_numbers(options: Any, bounds: Mapping[str, tuple[float, float]], who
     """
     for key, (least, most) in bounds.items():
         require_number(f"env_args.{key}", getattr(options, key), least, most, key in whole)
+
+
+def signature_of(options: type) -> inspect.Signature:
+    """The fields as arguments of a constructor, to check a config's `env_args` against."""
+    parameters = []
+    for field in fields(options):
+        default = field.default if field.default is not MISSING else field.default_factory()
+        parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default))
+    return inspect.Signature(parameters)
+
+
+def require_known(env: str, options: type, given: Iterable[str]) -> None:
+    """Refuse arguments of the environment `env` that are not fields of its options.
+
+    Raises:
+        ConfigError: the argument and the nearest field.
+    """
+    known = [field.name for field in fields(options)]
+    for key in given:
+        if key not in known:
+            raise ConfigError(f"env_args.{key}: {env} has no such argument.{suggestion(key, known)}")
