@@ -7,11 +7,10 @@ import numpy as np
 import torch as th
 import torch.nn as nn
 
-from modules.entities.embedding import EntityEmbedding
+from modules.entities.embedding import EntityEmbedding, NamedModules
 from modules.entities.feature_names import columns
 from modules.entities.heads import CategoricalHead, RegressionHead, SelectHead
 from modules.entities.layout import Entities, Layout
-from modules.entities.named_modules import NamedModules
 from modules.entities.options import checked_options
 from modules.entities.transformer import Transformer
 from modules.entities.translation import Translation

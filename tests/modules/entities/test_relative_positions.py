@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import torch as th
 
-from modules.entities.buckets import Buckets
 from modules.entities.layout import Entities, Layout
 from modules.entities.options import checked_options
-from modules.entities.relative_positions import RelativePositions
+from modules.entities.relative_positions import Buckets, RelativePositions
 
 SPACE = {"Ship": ["x", "y"], "Rock": ["y", "x"], "Wall": ["y"]}
 

@@ -16,7 +16,7 @@ import torch as th
 
 from entity_frames import allowed, net_inputs
 from modules.entities import token_linear
-from modules.entities.input_norm import InputNorm
+from modules.entities.embedding import InputNorm
 from modules.entities.rogue_net import RogueNet
 from rogue_net_cases import CASES, frames, names_digest, norm_rows, weights
 
