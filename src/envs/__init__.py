@@ -38,14 +38,14 @@ REGISTRY.declare(
     "pettingzoo",
     "envs.pettingzoo.environment:PettingZoo",
     "any PettingZoo parallel environment, as one team or in groups",
-    reaches="envs.pettingzoo.reaches:REACHES",
+    reaches="envs.pettingzoo.modules:REACHES",
     **LIGHT,
 )
 REGISTRY.declare(
     "mpe",
     "envs.pettingzoo.environment:PettingZoo",
     "the same: multi-agent particle environments (package mpe2)",
-    reaches="envs.pettingzoo.reaches:REACHES",
+    reaches="envs.pettingzoo.modules:REACHES",
     **LIGHT,
 )
 REGISTRY.declare(
@@ -54,7 +54,7 @@ REGISTRY.declare(
     "any environment of Gymnasium, one agent",
     batched="envs.gymnasium.cartpole:CartPoleBatch",
     batched_if="envs.gymnasium.cartpole:is_cartpole",
-    reaches="envs.gymnasium.reaches:REACHES",
+    reaches="envs.gymnasium.tasks:REACHES",
     **LIGHT,
 )
 REGISTRY.declare(

@@ -7,8 +7,7 @@ from gymnasium import spaces
 from envs import REGISTRY
 from envs.contract.declarations import spec_of
 from envs.contract.fields import FieldSpec
-from envs.pettingzoo.declared import PettingZooGroups
-from envs.pettingzoo.groups import grouped
+from envs.pettingzoo.declared import PettingZooGroups, grouped
 from envs.pettingzoo.team import PettingZooEnv
 from parades import Parade, install
 from utils.errors import ConfigError

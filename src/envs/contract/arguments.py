@@ -1,7 +1,7 @@
 """The arguments of an environment: bounds of numbers, and those that are the fields of a dataclass."""
 
 import inspect
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -59,3 +59,22 @@ def require_known(env: str, options: type, given: Iterable[str]) -> None:
     for key in given:
         if key not in known:
             raise ConfigError(f"env_args.{key}: {env} has no such argument.{suggestion(key, known)}")
+
+
+def require_parameters(where: str, maker: Callable[..., Any], given: Iterable[str], before: int = 0) -> None:
+    """Refuse arguments of a constructor that it does not have, unless it takes any.
+
+    Args:
+        where: the key and what is made, for the message.
+        before: so many of its parameters are not the user's.
+
+    Raises:
+        ConfigError: the argument and the nearest parameters.
+    """
+    parameters = inspect.signature(maker).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    known = list(parameters)[before:]
+    for name in given:
+        if name not in known:
+            raise ConfigError(f"{where} takes no '{shown(name)}'.{suggestion(str(name), known)}")

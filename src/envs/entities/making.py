@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from envs.contract.arguments import require_parameters
 from envs.contract.validation import InvalidEnvironmentError
 from envs.entities.entity_gym_names import alias_entity_gym
 from envs.entities.environment import Environment
@@ -46,11 +47,7 @@ def made(environment: str, kwargs: Mapping[str, Any] | None) -> Environment:
     """
     cls, kwargs = class_of(environment), dict(kwargs or {})
     name = getattr(cls, "__name__", environment)
-    parameters = inspect.signature(cls).parameters
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        for key in kwargs:
-            if key not in parameters:
-                raise ConfigError(f"env_args.kwargs.{key}: {name} has no such argument.{suggestion(key, parameters)}")
+    require_parameters(f"env_args.kwargs: {name}", cls, kwargs)
     try:
         return cls(**kwargs)
     except ConfigError:

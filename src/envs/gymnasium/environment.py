@@ -12,9 +12,7 @@ from envs.contract.legal_actions import MASK, LegalActions
 from envs.contract.spaces import acted, observed
 from envs.contract.validation import InvalidEnvironmentError
 from envs.gymnasium import drawings, states, tasks
-from envs.gymnasium.masks import MaskSource
-from envs.gymnasium.parts import part_of
-from envs.gymnasium.wrappers import wrapped
+from envs.gymnasium.parts import MaskSource, part_of
 from utils.errors import ConfigError
 from utils.plain_values import shown
 
@@ -30,7 +28,7 @@ class GymnasiumEnv:
     Args:
         key: gymnasium's id, e.g. "CartPole-v1"; "module:Name-v0" imports a module that registers it.
         kwargs: arguments of the environment.
-        wrappers: put round it, see `wrapped`.
+        wrappers: put round it, see `tasks.wrapped`.
         time_limit: steps of an episode inside the wrappers, after which it is truncated; None: those that the id is
             registered with.
         observe: which entries of a vector the agent sees; None: all.
@@ -54,7 +52,7 @@ class GymnasiumEnv:
         observation_key: str | None = None,
         seed: int | None = None,
     ):
-        self._env = wrapped(tasks.made(key, time_limit, kwargs), wrappers)
+        self._env = tasks.wrapped(tasks.made(key, time_limit, kwargs), wrappers)
         self.key, self.groups, self.episode_limit = key, {AGENTS: 1}, tasks.limit_of(key, time_limit)
         self._actions, self._act = acted("actions", self._env.action_space)
         self._legal = LegalActions("actions", self._env.action_space, self._actions)

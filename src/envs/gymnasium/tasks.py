@@ -1,11 +1,14 @@
-"""The environments that Gymnasium knows by an id, and clear errors for those that cannot be made here."""
+"""The environments that Gymnasium knows by an id, in wrappers, and clear errors for what cannot be made here."""
 
-import inspect
 import os
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from envs.contract.arguments import require_parameters
 from envs.contract.optional import require
+from envs.contract.reaches import OF_ALL, importing, nowhere
+from utils.config.reach import MODULE, Reach, holds_text
 from utils.config.user_modules import imported
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -16,6 +19,7 @@ SEE_LIST = ", which python src/main.py --list gymnasium shows"
 EXTRAS = {".mujoco.": "mujoco", ".box2d.": "box2d", ".phys2d.": "jax", ".tabular.": "jax"}
 ATARI, ATARIS_PACKAGE, ATARI_COMMAND = "ALE/", "ale_py", 'pip install "gymnasium[atari]"'
 
+WRAPPERS = "env_args.wrappers"
 # ids of dm_control's suite, and those of Digideep for them
 DM_CONTROL = re.compile(r"dm_control/.*|DMBench\w*-v0")
 
@@ -81,7 +85,9 @@ def made(key: str, time_limit: int | None, kwargs: dict[str, Any] | None) -> Any
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     gymnasium, task, kwargs = require("gymnasium", "env=gymnasium"), task_of(key), dict(kwargs or {})
     try:
-        _require_parameters(key, task, kwargs)
+        if "max_episode_steps" in kwargs:
+            raise ConfigError("env_args.kwargs.max_episode_steps: set env_args.time_limit instead.")
+        require_parameters(f"env_args.kwargs: {key}", _creator(task), kwargs)
         # Muster has checks of its own
         return gymnasium.make(task, max_episode_steps=time_limit, disable_env_checker=True, **kwargs)
     except ConfigError:
@@ -98,19 +104,80 @@ def made(key: str, time_limit: int | None, kwargs: dict[str, Any] | None) -> Any
         ) from error
 
 
-def _require_parameters(key: str, task: Any, kwargs: dict[str, Any]) -> None:
-    if "max_episode_steps" in kwargs:
-        raise ConfigError("env_args.kwargs.max_episode_steps: set env_args.time_limit instead.")
+def _creator(task: Any) -> Any:
     creator = task.entry_point
     if isinstance(creator, str):
         creator = require("gymnasium.envs.registration", "env=gymnasium").load_env_creator(creator)
-    parameters = inspect.signature(creator).parameters
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return
-    for name in kwargs:
-        if name not in parameters:
-            raise ConfigError(f"env_args.kwargs: {key} takes no '{shown(name)}'.{suggestion(name, parameters)}")
+    return creator
 
 
 def _install(extra: str) -> str:
     return f'Install them with: pip install "gymnasium[{extra}]"'
+
+
+def wrapped(env: Any, wrappers: list[Any] | None) -> Any:
+    """The environment in wrappers, the last one outermost.
+
+    Args:
+        wrappers: classes of `gymnasium.wrappers` by name, others by "module:Class" or "file.py:Class", or a mapping
+            from one of these to its arguments: `[{"ResizeObservation": {"shape": [84, 84]}}, "GrayscaleObservation"]`.
+
+    Raises:
+        ConfigError: there is no such class, or it does not take the environment or its arguments.
+    """
+    for name, kwargs in _entries(wrappers or []):
+        wrapper = _class_of(name)
+        require_parameters(f"{WRAPPERS}: {shown(name)}", wrapper, kwargs, before=1)
+        try:
+            env = wrapper(env, **kwargs)
+        except Exception as error:
+            raise ConfigError(
+                f"{WRAPPERS}: {shown(name)} does not go round this environment: {type(error).__name__}: "
+                f"{shown(str(error), 300)}"
+            ) from error
+    return env
+
+
+def _entries(wrappers: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    if not isinstance(wrappers, list):
+        raise ConfigError(f"{WRAPPERS} is {shown(wrappers)}; it must be a list of wrappers.")
+    for entry in wrappers:
+        pairs = list(entry.items()) if isinstance(entry, Mapping) else [(entry, {})]
+        if len(pairs) != 1 or not isinstance(pairs[0][0], str) or not isinstance(pairs[0][1] or {}, Mapping):
+            raise ConfigError(
+                f"{WRAPPERS}: {shown(entry)} is neither a name nor a mapping from one name to its arguments, as in "
+                "{FrameStackObservation: {stack_size: 4}}."
+            )
+        name, kwargs = pairs[0]
+        # YAML has no tuples, which shapes are
+        yield name, {key: tuple(value) if isinstance(value, list) else value for key, value in (kwargs or {}).items()}
+
+
+def _class_of(name: str) -> Any:
+    module, _, attribute = name.rpartition(":")
+    if not module:
+        found = require("gymnasium.wrappers", "env=gymnasium")
+        known = [entry for entry in found.__all__ if entry != "vector"]
+        if attribute not in known:
+            raise ConfigError(f"{WRAPPERS}: gymnasium has no wrapper '{shown(name)}'.{suggestion(name, known, 3)}")
+        return getattr(found, attribute)
+    found = imported(WRAPPERS, module)
+    if not callable(getattr(found, attribute, None)):
+        raise ConfigError(f"{WRAPPERS}: {shown(name)}: the module has no class '{shown(attribute)}'.")
+    return getattr(found, attribute)
+
+
+def _are_own(wrappers: Any, beside: Mapping[str, Any]) -> bool:
+    """Whether they are Gymnasium's, by their names, with numbers alone: a text may name a folder, or a module."""
+    if not isinstance(wrappers, list | tuple):
+        return False
+    pairs = [pair for one in wrappers for pair in (one.items() if isinstance(one, Mapping) else [(one, None)])]
+    return not any(":" in name or holds_text(kwargs) for name, kwargs in pairs)
+
+
+REACHES = {
+    **OF_ALL,
+    **importing("key", ":"),
+    **nowhere("time_limit infos observe observation_key"),
+    "wrappers": Reach(MODULE.what, _are_own),
+}

@@ -9,7 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from envs.contract.arguments import require_parameters
 from envs.contract.optional import INSTALL_ENVS, require
+from envs.contract.reaches import OF_ALL, importing, nowhere
 from utils.config.imports import is_absent
 from utils.config.user_modules import imported
 from utils.errors import ConfigError
@@ -110,15 +112,15 @@ def maker_of(key: str, module: ModuleType) -> Callable[..., Any]:
 def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
     """The module's environment; its own limit on steps, if it has one, is `time_limit` unless `kwargs` have another."""
     module, arguments = module_of(key), dict(kwargs or {})
-    if "max_cycles" in _parameters(module):
+    if "max_cycles" in inspect.signature(_main_maker(module)).parameters:
         arguments.setdefault("max_cycles", time_limit)
     return maker_of(key, module)(**arguments)
 
 
-def _parameters(module: ModuleType) -> dict[str, inspect.Parameter]:
-    """Those of `raw_env`, to which the others often pass everything, or else of the others."""
+def _main_maker(module: ModuleType) -> Callable[..., Any]:
+    """`raw_env`, to which the others often pass everything, or else one of the others."""
     makers = _makers(module)
-    return dict(inspect.signature(makers.get("raw_env") or next(iter(makers.values()))).parameters)
+    return makers.get("raw_env") or next(iter(makers.values()))
 
 
 def _try_arguments(key: str, make: Callable[..., Any], kwargs: dict) -> None:
@@ -152,13 +154,12 @@ def require_arguments(key: str, time_limit: int, kwargs: dict | None) -> None:
     module = module_of(key)
     if time_limit < 1:
         raise ConfigError(f"env_args.time_limit is {time_limit}; it must be at least 1.")
-    parameters = _parameters(module)
-    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        for name in kwargs or {}:
-            if name not in parameters:
-                raise ConfigError(f"env_args.kwargs: {key} takes no '{name}'.{suggestion(name, parameters)}")
+    require_parameters(f"env_args.kwargs: {key}", _main_maker(module), kwargs or {})
     for name, value in (kwargs or {}).items():
         if type(value) is int and name != "max_cycles" and not -MOST_COUNTED <= value <= MOST_COUNTED:
             raise ConfigError(f"env_args.kwargs.{name}={value}: a count of {key} is at most {MOST_COUNTED}.")
     if kwargs:
         _try_arguments(key, maker_of(key, module), kwargs)
+
+
+REACHES = {**OF_ALL, **importing("key"), **nowhere("time_limit reward groups state")}

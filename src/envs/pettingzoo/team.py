@@ -7,8 +7,7 @@ import numpy as np
 from envs.multiagentenv import MultiAgentEnv
 from envs.pettingzoo import modules
 from envs.pettingzoo.agent import Agent
-from envs.pettingzoo.game import OWN, ParallelGame
-from envs.pettingzoo.particles import MOVES
+from envs.pettingzoo.game import MOVES, OWN, ParallelGame
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
