@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from utils.errors import ConfigError
-from utils.files.message_pack import unpacked
+from utils.files.message_pack import number_type, unpacked
 from utils.files.regular_files import read_regular
 from utils.files.ron_files import Struct, load_ron
 from utils.plain_values import shown
@@ -175,8 +175,8 @@ def _tensor(made: dict) -> Any:
         return made
     import torch as th
 
-    dtype, shape, data = np.dtype(made[b"dtype"]), made[b"shape"], made[b"data"]
-    if dtype.kind not in "biuf" or len(data) != prod(shape) * dtype.itemsize:
+    dtype, shape, data = number_type(made[b"dtype"]), made[b"shape"], made[b"data"]
+    if len(data) != prod(shape) * dtype.itemsize:
         raise ValueError("a tensor has other values than it says")
     return th.from_numpy(np.frombuffer(data, dtype).reshape(shape).copy())
 

@@ -3,9 +3,12 @@
 Reading makes nothing but None, booleans, numbers, text, bytes, lists, dicts, and what a hook makes of dicts.
 """
 
+import re
 import struct
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 DEEPEST = 64
 # first byte -> format and length of the number behind it
@@ -83,6 +86,18 @@ def unpacked(data: bytes, hook: Callable[[dict], Any] | None = None) -> Any:
     if reader.place != len(data):
         raise ValueError(f"there are {len(data) - reader.place} bytes behind its end")
     return value
+
+
+def number_type(text: Any) -> np.dtype:
+    """NumPy's type of this name, such as "<f4".
+
+    Raises:
+        ValueError: it is not that of plain numbers.
+    """
+    text = text.decode("ascii", "replace") if isinstance(text, bytes) else text
+    if not isinstance(text, str) or not re.fullmatch(r"[<>=|]?[biuf]\d{1,2}", text):
+        raise ValueError(f"it has an array of {text!r:.40}, not of numbers")
+    return np.dtype(text)
 
 
 def _pack(value: Any, plain: Callable[[Any], Any] | None, parts: list[bytes], depth: int) -> None:

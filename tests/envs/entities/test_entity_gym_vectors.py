@@ -217,7 +217,7 @@ def test_a_file_that_is_no_recording_is_refused_and_nothing_of_it_made(tmp_path)
     whole = path.read_bytes()
     assert Trace.load(str(path)).samples[0].episode == [1]
     header = packed({"act_space": {"__classname__": "Popen", "data": {}}, "obs_space": None, "subsample": 1})
-    objects = packed({b"nd": True, b"type": "|O", b"kind": b"O", b"shape": [1], b"data": b"pickle"})
+    objects, wrong = (packed({b"nd": True, b"type": kind, b"shape": [1], b"data": b"pickle"}) for kind in ("|O", ",f"))
     eight = [np.uint64(value).tobytes() for value in (1, len(header), len(objects))]
     for data, problem in (
         (whole[:-3], "truncated"),
@@ -226,6 +226,7 @@ def test_a_file_that_is_no_recording_is_refused_and_nothing_of_it_made(tmp_path)
         (b"", "no recording"),
         (eight[0] + eight[1] + header, "Popen"),
         (eight[0] + eight[2] + objects, "not of numbers"),
+        (eight[0] + eight[2] + wrong, "not of numbers"),
     ):
         path.write_bytes(data)
         with pytest.raises(MusterError, match=problem):

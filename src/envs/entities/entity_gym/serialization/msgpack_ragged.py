@@ -6,7 +6,7 @@ import numpy as np
 
 from envs.entities import actions, observation
 from envs.entities.entity_gym import vec_env
-from utils.files.message_pack import packed, unpacked
+from utils.files.message_pack import number_type, packed, unpacked
 from utils.plain_values import shown
 from utils.ragged.buffer import RaggedBuffer
 
@@ -77,8 +77,7 @@ def ragged_buffer_decode(obj: Any) -> Any:
         ValueError: it is none of these kinds.
     """
     if b"nd" in obj:
-        dtype = np.dtype(obj[b"type"])
-        _check_dtype(dtype)
+        dtype = number_type(obj[b"type"])
         values = np.frombuffer(obj[b"data"], dtype)
         return values.reshape(obj[b"shape"]).copy() if obj[b"nd"] else values[0]
     if "__flattened__" in obj:
