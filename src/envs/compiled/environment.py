@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from envs.contract.fields import SHOWN, FieldSpec
 from envs.contract.arguments import require_known, signature_of
+from envs.contract.fields import SHOWN, FieldSpec
 from envs.contract.optional import require
 from envs.multiagentenv import MultiAgentEnv
 from utils.config.registry import loaded
