@@ -16,11 +16,11 @@ import torch as th
 
 from checkpoints.resumption import Resumption
 from checks import check_config
-from checks.effects import warnings_of
 from checks.lasting import lasting
-from checks.paths import require_new_name
-from checks.recorded import statement_of
+from checks.machine import require_new_name
+from checks.side_effects import statement_of
 from checks.teams import team_config
+from checks.unused_keys import warnings_of
 from experiment.out_of_memory import explanation
 from experiment.session import train_or_play
 from learners.captured_updates import why_nothing_is_captured

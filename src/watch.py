@@ -60,7 +60,7 @@ def _count(text: str) -> int:
 
 
 def _watch(options: argparse.Namespace) -> None:
-    from checks.recorded import UNUSED_IN_PLAY, allowed
+    from checks.side_effects import UNUSED_IN_PLAY, allowed
     from cli.settings import check_settings
     from records.find_run import find_run
     from replays.best_model import find_model

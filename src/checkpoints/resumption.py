@@ -48,7 +48,7 @@ class Resumption:
         return RunFolder(self.results, self.token).path
 
     def config_of(self, recorded: dict) -> dict:
-        """`recorded`, or what of it is allowed (`checks.recorded`), with the results where they are found now."""
+        """`recorded`, or what of it is allowed (`checks.side_effects`), with the results where they are found now."""
         return {**recorded, "local_results_path": str(self.results)}
 
     @property

@@ -3,22 +3,19 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from checks.checkpoints import check_checkpoint
-from checks.collectors import check_collectors, chosen_as_runner
-from checks.devices import check_compiler, check_devices, check_machine, check_precision
-from checks.environments import check_environment
+from checks.collection import check_collectors, check_opponents, chosen_as_runner, completed_collectors
+from checks.environments import check_sole, checked_env_args
 from checks.keys import check_keys
-from checks.opponents import check_opponents
+from checks.machine import check_checkpoint, check_machine, check_results_path
 from checks.options import completed
 from checks.pairings import check_pairings
-from checks.parts import check_parts
-from checks.paths import check_results_path
+from checks.parts import ChosenParts, check_options_of_parts
 from checks.plugins import import_plugins
-from checks.sinks import check_sinks
-from checks.sole import check_sole
+from checks.sizes import check_sizes
 from checks.teams import expanded
-from checks.units import check_units
 from checks.values import normalised
+from components.buffers.transform_lists import transforms_of
+from envs import why_sole
 
 
 def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str, Path] | None = None) -> dict:
@@ -38,21 +35,22 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     config = chosen_as_runner(config)
     check_keys(config, config if known is None else known, own_keys or {})
     config = normalised(completed(config))
+    config["collectors"] = completed_collectors(config)
     check_collectors(config)
     check_results_path(config)
-    check_pairings(config)
+    parts = ChosenParts(config)
+    check_pairings(parts)
+    check_sizes(parts)
     config["teams"] = expanded(config)
-    check_parts(config)
-    check_units(config)
-    check_environment(config)
-    check_sole(config)
+    check_options_of_parts(parts)
+    transforms_of({**config, "buffer": parts.name("buffer")})  # refuses what is listed wrongly
+    config["env_args"] = checked_env_args(config)
+    if why := why_sole(config["env"], config["env_args"]):
+        check_sole(config, why)
+        config["separate_test_env"] = False  # training and tests take turns
     check_checkpoint(config)
     check_opponents(config)
-    check_devices(config)
-    check_compiler(config)
     check_machine(config)
-    check_precision(config)
-    check_sinks(config)
     return config
 
 

@@ -4,8 +4,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from checks.effects import own_keys_read
 from checks.options import declared
+from checks.parts import ChosenParts
 from checks.teams import team_config
 from utils.config.merging import flatten
 from utils.config.options import FREE
@@ -45,7 +45,7 @@ def warnings_of_changes(before: dict, after: dict) -> list[str]:
         key: config[key]
         for config in configs
         for key, option in declared(config).items()
-        if option.until_t_max and config.get(key) is not None and key in own_keys_read(config)
+        if option.until_t_max and config.get(key) is not None and key in ChosenParts(config).read_keys()
     }
     if not ending:
         return []

@@ -4,7 +4,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from checks.registries import reads
+from checks.collection import COLLECTORS
+from checks.parts import ChosenParts
 from checks.values import require_bounded
 from envs import REGISTRY, live_options
 from utils.config.options import converted
@@ -15,8 +16,8 @@ from utils.plain_values import shown
 from vector_envs.instances import constructor_of, env_parameters
 
 
-def check_environment(config: dict) -> None:
-    """Refuse `env_args` that the environment's constructor does not take.
+def checked_env_args(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The `env_args` in the types of the constructor's own defaults; with common_reward=False they ask for rewards.
 
     An environment class may go further with a class method `check_args(**env_args)`, and name in `answers_within` those
     of its arguments that are seconds for which it may wait.
@@ -24,41 +25,17 @@ def check_environment(config: dict) -> None:
     Raises:
         ConfigError: an unknown argument with the nearest known one, a wrong type, or a missing package.
     """
-    name, env_args = config["env"], config["env_args"]
-    for key, value in env_args.items():
-        if key != "seed":
-            require_bounded(f"env_args.{key}", value)
-    factory = REGISTRY[name]
-    parameters = env_parameters(factory)
-    if "common_reward" in config and not config["common_reward"]:
-        _ask_for_rewards_of_agents(name, env_args, parameters)
-    scheduled = {}
-    for key, option in live_options(name).items():
-        if isinstance(description := env_args.get(key), list | tuple):
-            scheduled[key] = Schedule.of(option.checked(f"env_args.{key}", description)).eval(0)
-    if parameters is not None:
-        for key, value in env_args.items():
-            if key in scheduled:
-                continue
-            if key == "seed":  # every run's environments get one; those that do not take it are made without
-                continue
-            if key not in parameters:
-                raise ConfigError(
-                    f"env_args.{key}: the environment '{name}' has no such argument.{suggestion(key, parameters)}"
-                )
-            if key in getattr(constructor_of(factory), "listed_args", ()):
-                env_args[key] = value = _listed(value)
-                if isinstance(value, list):
-                    continue
-            example = parameters[key].default
-            if type(example) is int:  # many constructors write 20 where 0.5 is as good
-                example = float(example)
-            if value is not None and example not in (None, inspect.Parameter.empty):
-                env_args[key] = converted(f"env_args.{key}", value, example)
-    _require_patience(config, factory)
-    if hasattr(constructor_of(factory), "check_args"):
+    name, env_args = config["env"], _typed(config)
+    scheduled = {
+        key: Schedule.of(option.checked(f"env_args.{key}", env_args[key])).eval(0)
+        for key, option in live_options(name).items()
+        if isinstance(env_args.get(key), list | tuple)
+    }
+    constructor = constructor_of(REGISTRY[name])
+    _require_patience(config, env_args, constructor)
+    if hasattr(constructor, "check_args"):
         try:
-            constructor_of(factory).check_args(**env_args | scheduled)
+            constructor.check_args(**env_args | scheduled)
         except MusterError:
             raise
         except Exception as error:  # nested values of the wrong kind may raise anything
@@ -66,14 +43,69 @@ def check_environment(config: dict) -> None:
                 f"env_args: the environment '{name}' cannot be made of these: {type(error).__name__}: "
                 f"{shown(str(error), 300)}"
             ) from error
+    return env_args
 
 
-def _require_patience(config: dict, factory: Any) -> None:
+def check_sole(config: Mapping[str, Any], why: str) -> None:
+    """Refuse what needs more than one environment, where a run can have one only.
+
+    Args:
+        why: that is so (`envs.why_sole`).
+
+    Raises:
+        ConfigError: names the key and a remedy.
+    """
+    if (copies := config["batch_size_run"]) > 1:
+        raise ConfigError(
+            f"batch_size_run={copies} asks for {copies} environments, and env={config['env']} has one, because {why}. "
+            "Use batch_size_run=1; the agents in it, of however many copies of a scene, all train."
+        )
+    if config["acting"] == COLLECTORS:
+        raise ConfigError(
+            f"acting=collectors gives each process environments of its own, and env={config['env']} has one, because "
+            f"{why}. Use acting=in_turn."
+        )
+
+
+def _typed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The `env_args` in the types of the constructor's own defaults; with common_reward=False they ask for rewards."""
+    name, env_args = config["env"], dict(config["env_args"])
+    for key, value in env_args.items():
+        if key != "seed":
+            require_bounded(f"env_args.{key}", value)
+    factory, live = REGISTRY[name], live_options(name)
+    parameters = env_parameters(factory)
+    if parameters is None:
+        return env_args
+    if not config.get("common_reward", True):
+        env_args |= _rewards_of_agents(name, parameters)
+    lists = getattr(constructor_of(factory), "listed_args", ())
+    for key, value in env_args.items():
+        # every run's environments get a seed; those that do not take it are made without
+        if key == "seed" or (key in live and isinstance(value, list | tuple)):
+            continue
+        if key not in parameters:
+            raise ConfigError(
+                f"env_args.{key}: the environment '{name}' has no such argument.{suggestion(key, parameters)}"
+            )
+        if key in lists:
+            env_args[key] = value = _listed(value)
+            if isinstance(value, list):
+                continue
+        example = parameters[key].default
+        if type(example) is int:  # many constructors write 20 where 0.5 is as good
+            example = float(example)
+        if value is not None and example not in (None, inspect.Parameter.empty):
+            env_args[key] = converted(f"env_args.{key}", value, example)
+    return env_args
+
+
+def _require_patience(config: Mapping[str, Any], env_args: Mapping[str, Any], constructor: Any) -> None:
     """Refuse a `worker_timeout` within the times that an environment may take for an answer, its `answers_within`."""
-    if "worker_timeout" not in (reads(config, "vector_env") or ()):
+    if "worker_timeout" not in (ChosenParts(config).reads("vector_env") or ()):
         return
-    for key in getattr(constructor_of(factory), "answers_within", ()):
-        longest = config["env_args"].get(key)
+    for key in getattr(constructor, "answers_within", ()):
+        longest = env_args.get(key)
         if isinstance(longest, int | float) and 0 < config["worker_timeout"] <= longest:
             raise ConfigError(
                 f"worker_timeout={config['worker_timeout']} must be longer than env_args.{key}={longest}: a process "
@@ -88,11 +120,10 @@ def _listed(value: Any) -> Any:
     return [name.strip().strip("'\"") for name in value[1:-1].split(",") if name.strip()]
 
 
-def _ask_for_rewards_of_agents(name: str, env_args: dict, parameters: Mapping | None) -> None:
-    """By the argument that the environment has for it, EPyMARL's or ours; one that takes anything may have others."""
+def _rewards_of_agents(name: str, parameters: Mapping) -> dict[str, Any]:
+    """The argument by which the environment is asked for a reward for each agent, EPyMARL's or ours."""
     asked = {"reward": "each", "common_reward": False}
-    if parameters is None:
-        return
-    if not (known := [key for key in asked if key in parameters]):
-        raise ConfigError(f"common_reward=False: the environment '{name}' rewards its team only.")
-    env_args[known[0]] = asked[known[0]]
+    for key, value in asked.items():
+        if key in parameters:
+            return {key: value}
+    raise ConfigError(f"common_reward=False: the environment '{name}' rewards its team only.")

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from checks.effects import inert_keys, own_keys_read
 from checks.options import declared
-from checks.registries import has_foreign_part
+from checks.parts import ChosenParts
 from utils.config.enn_trainer_keys import counterpart
 from utils.config.merging import flatten
 from utils.config.renamed_keys import nearest_key
@@ -21,9 +20,9 @@ def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
     Raises:
         ConfigError: an unknown key, with the nearest known one.
     """
-    options = declared(config)
-    if not has_foreign_part(config):
-        allowed = {*options, *inert_keys(config), *own_keys_read(config)}
+    options, parts = declared(config), ChosenParts(config)
+    if not parts.has_foreign:
+        allowed = {*options, *parts.inert_keys(), *parts.read_keys()}
         for key in config:
             if key not in allowed:
                 where = f"{own_keys[key]}: unknown" if key in own_keys else "Unknown"

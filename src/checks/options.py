@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from checks.experiment_options import OPTIONS as OF_EXPERIMENTS
-from checks.registries import REGISTRIES, chosen_entry, has_foreign_part, reads
+from checks.parts import ChosenParts
+from checks.registries import REGISTRIES
 from records.options import OPTIONS as OF_RECORDS
 from utils.config.merging import shared_defaults
 from utils.config.options import SHAPES, SHARED, WIDTH, Option
@@ -87,7 +88,7 @@ def completed(config: Mapping[str, Any]) -> dict[str, Any]:
         ConfigError: two chosen parts declare a key differently.
     """
     options = {}
-    if has_foreign_part(config):
+    if ChosenParts(config).has_foreign:
         options = {key: option for key, option in declared().items() if key not in OF_EXPERIMENTS}
     options |= _of_chosen_parts(config)
     missing = [key for key, option in options.items() if key not in config and option.default is not SHARED]
@@ -106,11 +107,11 @@ def _of_chosen_parts(config: Mapping[str, Any]) -> dict[str, Option]:
     declared_by: dict[str, str] = {}
     for kind in REGISTRIES:
         # a default of a part may choose a part of a later kind
-        defaults = {key: option.default for key, option in options.items()}
-        entry = chosen_entry({**defaults, **config}, kind)
+        parts = ChosenParts({**{key: option.default for key, option in options.items()}, **config})
         # config/default.yaml names a critic for every learner
-        if kind == "critic" and "critic" not in (reads(config, "learner") or ("critic",)):
+        if kind == "critic" and parts.is_looked_up(kind) and not parts.is_used(kind):
             continue
+        entry = parts.entry(kind)
         reader = f"{kind}={config.get(kind)}"
         for key, option in (entry.options or {} if entry is not None else {}).items():
             if options.setdefault(key, option) != option:

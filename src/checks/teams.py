@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from checks.checkpoints import check_checkpoint
+from checks.machine import check_checkpoint
 from checks.options import completed
 from checks.pairings import check_pairings
-from checks.registries import REGISTRIES, reads
+from checks.parts import ChosenParts
+from checks.registries import REGISTRIES
+from checks.sizes import check_sizes
 from checks.values import normalised
 from utils.config.merging import CHOOSING, config_path
 from utils.config.renamed_keys import with_new_names
@@ -73,7 +75,9 @@ def _expanded(config: Mapping[str, Any], name: str, own: dict[str, Any]) -> dict
         keys = {"checkpoint_path": "", "load_step": 0, **keys}
         typed = {key: value for key, value in keys.items() if key not in UNTYPED}
         checked = normalised(completed({**config, **typed, "teams": {}}))
-        check_pairings(checked)
+        parts = ChosenParts(checked)
+        check_pairings(parts)
+        check_sizes(parts)
         if not config["evaluate"]:  # which loads all teams from one place
             check_checkpoint(checked)
         entry = {**OWN, **{key: keys[key] if key in UNTYPED else checked[key] for key in keys}}
@@ -95,9 +99,10 @@ def _preset(name: str) -> dict[str, Any]:
 
 def _options(config: Mapping[str, Any]) -> Iterator[str]:
     """The keys that a team's parts read."""
+    parts = ChosenParts(config)
     for kind in PARTS:
         yield from REGISTRIES[kind].options
-        yield from reads(config, kind) or ()
+        yield from parts.reads(kind) or ()
 
 
 def _groups(groups: Any) -> list[str]:

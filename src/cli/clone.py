@@ -52,7 +52,7 @@ def clone(options: argparse.Namespace) -> None:
     import torch as th
 
     from checks import check_config
-    from checks.recorded import allowed
+    from checks.side_effects import allowed
     from cli.compose import compose_config, taken
     from cli.settings import check_settings, texts_as_typed
     from experiment.cloning import Plan, clone

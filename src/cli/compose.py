@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from checks.collectors import chosen_as_runner
+from checks.collection import chosen_as_runner
 from checks.options import completed, declared
 from checks.plugins import import_plugins, joined
 from checks.teams import of_team
-from checks.texts import as_written
+from checks.values import as_written
 from cli.config_files import load_config_file, name_in_records, read_algorithm
 from cli.parameter_files import load_parameters
 from utils.config.merging import (
@@ -136,7 +136,7 @@ def taken(
     Args:
         settings: nested; not changed.
         new: whether it is a new run's (`settled`).
-        texts: how settings were written that are no text otherwise (`checks.texts`).
+        texts: how settings were written that are no text otherwise (`checks.values`).
 
     Returns:
         the config with the defaults of the parts that the settings choose, and the settings: plugins joined, and text

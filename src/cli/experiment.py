@@ -21,9 +21,9 @@ from checkpoints.resumption import Resumption
 from checks import check_config
 from checks.changes import check_changes, warnings_of_changes
 from checks.lasting import lasting
-from checks.paths import require_new_name
+from checks.machine import require_new_name
 from checks.plugins import function_of, plugin_files
-from checks.recorded import UNUSED_IN_PLAY, allowed
+from checks.side_effects import UNUSED_IN_PLAY, allowed
 from cli.arguments import Arguments, given_text, given_value, take_settings
 from cli.compose import Composed, compose_config, resumed_config, taken
 from cli.summary import check_summary, leave_summary

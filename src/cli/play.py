@@ -124,7 +124,7 @@ def _chosen(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
 
 def _recorded(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
     """The config of a run, with its best or newest model."""
-    from checks.recorded import UNUSED_IN_PLAY, allowed
+    from checks.side_effects import UNUSED_IN_PLAY, allowed
     from records.find_run import find_run
     from replays.best_model import find_model
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 from types import SimpleNamespace
 
-from checks.registries import chosen_entry
+from checks.parts import ChosenParts
 from controllers.actor_controller import ActorMAC
 from controllers.prepared import acts_prepared
 from experiment.teams import Member
@@ -48,7 +48,7 @@ def _reason_to_stay(teams: list[Member], scheme: Mapping[str, dict], agents: int
         return f"a decision is for {agents} agents, more than {SMALL}"
     for team in teams:
         for key in TOGETHER:
-            entry = chosen_entry(vars(team.args), key)
+            entry = ChosenParts(vars(team.args)).entry(key)
             if entry is not None and not entry.declared:
                 return f"{key}={vars(team.args)[key]} is your own, and may count on it"
         if isinstance(team.mac, ActorMAC):

@@ -10,8 +10,8 @@ import torch as th
 import collection
 from checkpoints.journal import Journal
 from checks.options import layer_widths
+from checks.parts import ChosenParts
 from checks.plugins import import_plugins
-from checks.registries import chosen, chosen_name
 from checks.teams import of_team
 from collection.contract import Collection, Opponents
 from components.buffers.contract import Buffer
@@ -221,7 +221,7 @@ def learner_for(players: Players, logger: Any) -> Any:
 def _add_learner(team: Member, scheme: dict, players: Players, columns: int, logger: Any) -> None:
     args = team.args
     fields = team.scheme(scheme), team.groups(players.groups), columns, team.preprocess(players.preprocess)
-    team.buffer = build_buffer(chosen_name(vars(args), "buffer"), *fields, args, logger)
+    team.buffer = build_buffer(ChosenParts(vars(args)).name("buffer"), *fields, args, logger)
     team.plan = build_plan(args, team.buffer)
     team.learner = le_REGISTRY[args.learner](team.mac, team.buffer.scheme, logger, args)
     move_to(args.device, team.learner)
@@ -239,7 +239,7 @@ def _require_memory_for_networks(
     Raises:
         MusterError: weights, gradients and the optimiser's averages are larger than the memory there is.
     """
-    if any(entry is not None and not entry.declared for key, entry in chosen(vars(args)) if key in LEARNING):
+    if any(not entry.declared for kind, entry in ChosenParts(vars(args)) if kind in LEARNING):
         return
     try:
         with th.device("meta"):

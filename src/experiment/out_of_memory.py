@@ -9,7 +9,7 @@ from typing import Any
 import torch as th
 
 from checks.options import layer_widths
-from checks.registries import reads
+from checks.parts import ChosenParts
 from experiment.contracts import PlainBuffer, PlainLearner, PlainRunner
 from utils.errors import MusterError
 from utils.plain_values import shown
@@ -114,7 +114,8 @@ def _remedies(device: str, args: SimpleNamespace, parts: Any) -> str:
     configs = [vars(team.args) for team in parts.learning] if parts is not None else [vars(args)]
     played = OF_PLAY if learns or device == acting_device(args) else {}
     for config in configs:
-        read = {"batch_size_run"}.union(*(reads(config, part) or () for part in ("learner", "buffer", "runner")))
+        chosen = ChosenParts(config)
+        read = {"batch_size_run"}.union(*(chosen.reads(kind) or () for kind in ("learner", "buffer", "runner")))
         for key, how in {**(OF_LEARNING if learns else {}), **played}.items():
             if key in read and config.get(key):  # 0 is none, of chunk_length
                 found[key] = f"a {how} {key} ({config[key]})"

@@ -17,7 +17,7 @@ import torch as th
 from checkpoints.errors import CheckpointError
 from checkpoints.tree import load_tree, tree_bytes
 from checks.lasting import lasting
-from checks.recorded import statement_of
+from checks.side_effects import statement_of
 from components.episode_batch import EpisodeBatch
 from experiment.loaded_run import LoadedRun
 from records.layout import RECORDINGS

@@ -10,7 +10,7 @@ from checkpoints.segments import read_segment, segments_of
 from checkpoints.store import Checkpoint, checkpoints_of, settled
 from checkpoints.tree import load_tree
 from checkpoints.writer import STATE, CheckpointWriter
-from checks.recorded import as_words, reaching, statement_of
+from checks.side_effects import as_words, reaching, statement_of
 from experiment.assembly import Parts
 from learners.non_finite import non_finite_part
 from records.logger import Logger

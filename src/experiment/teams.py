@@ -9,7 +9,7 @@ from typing import Any
 
 from checkpoints.model_files import find_checkpoint
 from checkpoints.model_manifests import note_of
-from checks.demands import check_demands
+from checks.requirements import check_requirements
 from checks.teams import team_config
 from components.episode_batch import EpisodeBatch
 from components.sampling.compose import Minibatches
@@ -148,7 +148,7 @@ def members_of(args: SimpleNamespace, spec: EnvSpec) -> list[Member]:
     else:
         members = [Member("", args, spec)]
     for member in members:
-        check_demands(member.spec, vars(member.args))
+        check_requirements(member.spec, vars(member.args))
     return members
 
 

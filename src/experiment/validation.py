@@ -5,7 +5,7 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-from checks.collectors import COLLECTORS
+from checks.collection import COLLECTORS
 from components.sampling.compose import Minibatches
 from experiment.assembly import Parts
 from experiment.teams import Member

@@ -1,4 +1,11 @@
-"""Runners: how experience is gathered."""
+"""Runners: how experience is gathered.
+
+Traits:
+    lives: the source of its environments
+    max_environments: of one runner
+    cuts_episodes: a rollout is of so many steps, across the ends of episodes
+    outlasts: the settings, possibly none, with which its episodes outlast a rollout
+"""
 
 from runners.options import OPTIONS
 from utils.config.options import EXPERIENCE, WIDTH, Option
@@ -15,6 +22,7 @@ REGISTRY.declare(
     "episodes_continuous",
     "runners.continuous_runner:ContinuousRunner",
     "the next batch_size_run whole episodes that end; no copy waits for another",
+    outlasts={},
     options={},
 )
 REGISTRY.declare(
@@ -55,6 +63,7 @@ REGISTRY.declare(
     "batched",
     "runners.batched_runner:batched_runner",
     "episodes, or by batched_mode episodes_continuous",
+    outlasts={"batched_mode": "continuous"},
     options={
         "batched_mode": Option(
             "synchronous",

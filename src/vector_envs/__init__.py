@@ -9,6 +9,7 @@ REGISTRY.declare(
     "native",
     "vector_envs.sources:native",
     "one batch of copies, stepped by one call (skirmish, racing, entities)",
+    batches=True,
     options={
         "native_processes": Option(
             1,

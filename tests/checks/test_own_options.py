@@ -7,9 +7,9 @@ import pytest
 
 from checks import check_config
 from checks.changes import check_changes, warnings_of_changes
-from checks.effects import warnings_of
 from checks.options import completed, declared, layer_widths
 from checks.registries import REGISTRIES
+from checks.unused_keys import warnings_of
 from controllers.basic_controller import BasicMAC
 from fakes import RecordingLogger
 from helpers import SIZES, empty_batch

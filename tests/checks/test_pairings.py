@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
-from checks.options import completed
-from checks.pairings import check_pairings
-from checks.registries import REGISTRIES, chosen_name
+from checks.parts import ChosenParts
+from checks.registries import REGISTRIES
 from cli.compose import compose_config
+from helpers import check_chosen_parts
 from run import run
 from utils.config.merging import default_config
 from utils.errors import ConfigError
@@ -37,7 +37,7 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
         parts |= {"mac": controllers[0], "agent": "ff", "obs_last_action": False, "deviation": deviation}
         parts |= {"squash": "tanh", "env": "gymnasium", "env_args": {"key": "Pendulum-v1", "time_limit": 5}}
     try:
-        check_pairings(completed({**default_config(), **parts}))
+        check_chosen_parts({**default_config(), **parts})
     except ConfigError as error:
         named = [value for value in (learner, mixer or "null", selector, output) if f"={value}" in str(error)]
         assert len(named) >= 2, error
@@ -64,62 +64,62 @@ def test_learners_from_transitions_have_their_controller():
         ConfigError, match="mac=basic_mac does not go with learner=sac_learner, which takes mac=actor_mac"
     ):
         sac = {"learner": "sac_learner", "agent_output_type": "pi_logits", "action_selector": "multinomial"}
-        check_pairings(completed({**default_config(), **sac, "critic": "q_own"}))
+        check_chosen_parts({**default_config(), **sac, "critic": "q_own"})
 
 
 def test_single_steps_have_no_past():
     steps = {**default_config(), "buffer": "transitions"}
     with pytest.raises(ConfigError, match="agent=rnn has a memory, and buffer=transitions gives single steps"):
-        check_pairings(completed(steps))
+        check_chosen_parts(steps)
     with pytest.raises(ConfigError, match="obs_last_action=True: buffer=transitions gives single steps"):
-        check_pairings(completed({**steps, "agent": "ff"}))
-    check_pairings(completed({**steps, "agent": "ff", "obs_last_action": False}))
-    check_pairings(completed({**steps, "sample_transforms": [{"window": {"steps": 8}}]}))
+        check_chosen_parts({**steps, "agent": "ff"})
+    check_chosen_parts({**steps, "agent": "ff", "obs_last_action": False})
+    check_chosen_parts({**steps, "sample_transforms": [{"window": {"steps": 8}}]})
 
 
 def test_a_part_that_was_only_assigned_is_not_refused_for_traits_it_does_not_declare(monkeypatch):
     monkeypatch.setitem(REGISTRIES["mixer"]._entries, "own", None)
     REGISTRIES["mixer"]["own"] = object
-    check_pairings(completed({**default_config(), "mixer": "own"}))
+    check_chosen_parts({**default_config(), "mixer": "own"})
 
 
 def test_on_policy_learners_refuse_rollouts_of_older_weights():
     coma = {"learner": "coma_learner", "agent_output_type": "pi_logits", "action_selector": "multinomial"}
     sizes = {"batch_size_run": 8, "runner": "parallel", "batch_size": 8}
-    check_pairings(completed({**default_config(), **coma, **sizes, "buffer_size": 8}))
+    check_chosen_parts({**default_config(), **coma, **sizes, "buffer_size": 8})
     with pytest.raises(ConfigError, match=r"coma_learner .*buffer_size=5000 above batch_size=8.*buffer_size=8\."):
-        check_pairings(completed({**default_config(), **coma, **sizes, "buffer_size": 5000}))
+        check_chosen_parts({**default_config(), **coma, **sizes, "buffer_size": 5000})
 
 
 def test_there_are_no_more_minibatches_than_rows():
     pqn = {"learner": "pqn_learner", "batch_size_run": 4, "runner": "parallel"}
-    check_pairings(completed({**default_config(), **pqn, "minibatches": 4}))
+    check_chosen_parts({**default_config(), **pqn, "minibatches": 4})
     with pytest.raises(ConfigError, match="minibatches=5 is more than there are rows in batch_size_run=4"):
-        check_pairings(completed({**default_config(), **pqn, "minibatches": 5}))
+        check_chosen_parts({**default_config(), **pqn, "minibatches": 5})
 
 
 def test_parts_of_rollouts_are_rows_of_minibatches():
     config = {**compose_config("ppo", "lbf").config, "batch_size_run": 4, "rollout_steps": 6, "chunk_length": 2}
-    check_pairings(completed({**config, "minibatches": 12}))
+    check_chosen_parts({**config, "minibatches": 12})
     with pytest.raises(
         ConfigError, match=r"minibatches=13 is more than .*batch_size_run=4, each cut into 3 by chunk_length=2"
     ):
-        check_pairings(completed({**config, "minibatches": 13}))
+        check_chosen_parts({**config, "minibatches": 13})
     with pytest.raises(ConfigError, match="minibatches=5 is more than there are rows in batch_size_run=4"):
-        check_pairings(completed({**config, "chunk_length": 0, "minibatches": 5}))
+        check_chosen_parts({**config, "chunk_length": 0, "minibatches": 5})
 
 
 def test_the_learner_chooses_the_buffer():
     for learner, buffer in [("q_learner", "episodes"), ("pqn_learner", "rollout")]:
         config = {**default_config(), "learner": learner}
-        assert chosen_name(config, "buffer") == buffer
-        assert chosen_name({**config, "buffer": "rollout"}, "buffer") == "rollout"
+        assert ChosenParts(config).name("buffer") == buffer
+        assert ChosenParts({**config, "buffer": "rollout"}).name("buffer") == "rollout"
 
 
 def test_one_plan_of_updates_only():
-    check_pairings(completed({**default_config(), "samples_per_insert": 0.5}))
+    check_chosen_parts({**default_config(), "samples_per_insert": 0.5})
     with pytest.raises(ConfigError, match=r"samples_per_insert=0\.5 and updates_per_rollout=4 both say"):
-        check_pairings(completed({**default_config(), "samples_per_insert": 0.5, "updates_per_rollout": 4}))
+        check_chosen_parts({**default_config(), "samples_per_insert": 0.5, "updates_per_rollout": 4})
 
 
 @pytest.mark.parametrize(
@@ -137,16 +137,16 @@ def test_one_plan_of_updates_only():
 def test_critics_that_do_not_fit(parts, message):
     usual = {"agent_output_type": "pi_logits", "action_selector": "soft_policies", "batch_size": 1, "buffer_size": 1}
     with pytest.raises(ConfigError, match=message):
-        check_pairings(completed({**default_config(), **usual, **parts}))
+        check_chosen_parts({**default_config(), **usual, **parts})
 
 
 def test_tests_on_another_number_of_environments_need_separate_ones_of_this_process():
     config = {**compose_config("ppo", "lbf").config, "batch_size_run": 4, "test_batch_size": 20}
-    check_pairings(completed({**config, "vector_env": "in_process"}))
+    check_chosen_parts({**config, "vector_env": "in_process"})
     with pytest.raises(ConfigError, match="test_batch_size=20: with separate_test_env=False, tests play on the"):
-        check_pairings(completed({**config, "vector_env": "in_process", "separate_test_env": False}))
+        check_chosen_parts({**config, "vector_env": "in_process", "separate_test_env": False})
     with pytest.raises(ConfigError, match="test_batch_size=20: with vector_env=workers"):
-        check_pairings(completed({**config, "vector_env": "workers"}))
-    check_pairings(completed({**config, "vector_env": "workers", "test_batch_size": 4}))
+        check_chosen_parts({**config, "vector_env": "workers"})
+    check_chosen_parts({**config, "vector_env": "workers", "test_batch_size": 4})
     with pytest.raises(ConfigError, match="test_batch_size: runner=episode runs 1 environment"):
-        check_pairings(completed({**default_config(), "test_batch_size": 2}))
+        check_chosen_parts({**default_config(), "test_batch_size": 2})

@@ -3,8 +3,8 @@
 import pytest
 
 from checks.options import completed
-from checks.pairings import check_pairings
 from cli.compose import compose_config
+from helpers import check_chosen_parts
 from utils.errors import ConfigError
 
 
@@ -21,10 +21,10 @@ from utils.errors import ConfigError
 def test_parts_that_mix_up_streams_are_refused(algorithm, changes, said):
     config = completed(compose_config(algorithm, "dots").config | changes)
     with pytest.raises(ConfigError) as refusal:
-        check_pairings(config)
+        check_chosen_parts(config)
     assert said in str(refusal.value)
 
 
 @pytest.mark.parametrize("agent", ["ff", "rnn"])
 def test_ppo_is_not(agent):
-    check_pairings(completed(compose_config("ppo", "dots").config | {"agent": agent}))
+    check_chosen_parts(compose_config("ppo", "dots").config | {"agent": agent})

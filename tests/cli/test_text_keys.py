@@ -2,7 +2,7 @@
 
 import pytest
 
-from checks.texts import as_written
+from checks.values import as_written
 from cli.arguments import parse_arguments
 from cli.compose import compose_config, taken
 from envs import REGISTRY

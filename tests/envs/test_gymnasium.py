@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gym_tasks
-from checks.recorded import reaching
+from checks.side_effects import reaching
 from envs.contract.declarations import spec_of
 from envs.contract.fields import FieldSpec
 from envs.gymnasium.environment import GymnasiumEnv

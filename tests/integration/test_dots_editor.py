@@ -15,7 +15,7 @@ import pytest
 
 import dots_editor
 from checks import check_config
-from checks.sole import check_sole
+from checks.environments import check_sole
 from cli.compose import compose_config
 from envs.dots.connecting import Wanted, connect
 from envs.dots.places import Place
@@ -167,7 +167,7 @@ def test_one_editor_is_one_environment():
     config["batch_size_run"] = 1
     assert config["separate_test_env"] and not check_config(config)["separate_test_env"]
     with pytest.raises(ConfigError, match="acting=collectors gives each process environments of its own"):
-        check_sole(config | {"acting": "collectors"})
+        check_sole(config | {"acting": "collectors"}, "one simulator attaches")
     config["env_args"]["executable"] = dots_editor.__file__
     assert check_config({**config, "batch_size_run": 32})["separate_test_env"]
 

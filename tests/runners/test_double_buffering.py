@@ -13,12 +13,11 @@ import torch as th
 from playing_on import assembled, declare_counting
 
 from checks.options import completed
-from checks.pairings import check_pairings
 from cli.compose import compose_config
 from envs import REGISTRY
 from envs.contract.validation import InvalidEnvironmentError
 from fakes import CountingBatch, CountingEnv, _from
-from helpers import fill
+from helpers import check_chosen_parts, fill
 from runners import play_in_parts
 from runners.rollout_runner import RolloutRunner
 from trees import differences
@@ -268,4 +267,4 @@ def test_on_is_refused_where_it_cannot_be(changes, words):
     config = completed(compose_config("ippo", "skirmish").config)
     config |= {"double_buffering": "on", **changes}
     with pytest.raises(ConfigError, match=f"double_buffering=on .*{words}"):
-        check_pairings(config)
+        check_chosen_parts(config)

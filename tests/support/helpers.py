@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 import torch as th
 
-from checks.options import declared
+from checks.options import completed, declared
+from checks.pairings import check_pairings
+from checks.parts import ChosenParts
+from checks.sizes import check_sizes
 from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
 from envs.contract.fields import pymarl_spec
@@ -25,6 +28,13 @@ def make_args(**changes):
     """Every documented key at its default, small sizes, and `changes`."""
     changes = {"device": "cpu", "use_cuda": False, "seed": 1, **changes}
     return SimpleNamespace(**{**copy.deepcopy(DEFAULTS), **SIZES, **changes})
+
+
+def check_chosen_parts(config):
+    """Refuse parts and sizes that do not go together, as `check_config` does."""
+    parts = ChosenParts(completed(config))
+    check_pairings(parts)
+    check_sizes(parts)
 
 
 def empty_batch(batch_size, max_seq_length, **sizes):

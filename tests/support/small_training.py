@@ -8,7 +8,7 @@ import torch as th
 
 from checks import check_config
 from checks.options import completed
-from checks.registries import chosen_name
+from checks.parts import ChosenParts
 from cli.compose import compose_config
 from envs import REGISTRY as environments
 from envs.contract.declarations import spec_of
@@ -71,7 +71,7 @@ def suited(config, settings):
     Those whose policies are deterministic get an environment with continuous actions.
     """
     recursive_dict_update(config, settings)
-    if chosen_name(config, "buffer") == "transitions":
+    if ChosenParts(config).name("buffer") == "transitions":
         config["buffer_size"] = 1000 * config["batch_size_run"]
         config["samples_per_insert"] = min(config["samples_per_insert"], 0.3 * config["batch_size"])
         config["buffer_min"] = config["hold_out"] = 0
@@ -131,7 +131,7 @@ def train(tmp_path, monkeypatch, algorithm, environment, **changes):
     longest = completed(config)["rollout_steps"] if config["runner"] == "rollout" else limit
     # the rollout that starts at t_max is still played
     config["t_max"] = (rollouts - 1) * config["batch_size_run"] * longest
-    if chosen_name(config, "buffer") == "transitions":
+    if ChosenParts(config).name("buffer") == "transitions":
         config["samples_per_insert"] = config["batch_size"] * min(1, 4 * UPDATES * delayed / config["t_max"])
     updates = watch_updates(monkeypatch, config["learner"])
     assert run(config) is not None

@@ -5,10 +5,9 @@ import inspect
 import numpy as np
 import pytest
 
-from checks.pairings import check_pairings
-from checks.registries import chosen_name
+from checks.parts import ChosenParts
 from envs import REGISTRY, batched_names, has_batched_form
-from helpers import make_args
+from helpers import check_chosen_parts, make_args
 from utils.config.merging import config_path, default_config
 from utils.config.registry import loaded
 from utils.errors import ConfigError
@@ -134,14 +133,17 @@ def test_only_cartpole_has_this_form():
     assert not has_batched_form("lbf", {})
     config = {**default_config(), "env": "gymnasium", "vector_env": "native", "env_args": {"key": "Pendulum-v1"}}
     with pytest.raises(ConfigError, match="env=gymnasium with these env_args does not"):
-        check_pairings(config)
+        check_chosen_parts(config)
 
 
 def test_the_source_that_is_chosen():
     config = {**default_config(), "env": "gymnasium", "runner": "episodes", "env_args": {"key": "CartPole-v1"}}
-    assert chosen_name({**config, "batch_size_run": 8}, "vector_env") == "native"
-    assert chosen_name({**config, "batch_size_run": 1}, "vector_env") == "in_process"
-    assert chosen_name({**config, "batch_size_run": 8, "env_args": {"key": "Acrobot-v1"}}, "vector_env") == "in_process"
+    assert ChosenParts({**config, "batch_size_run": 8}).name("vector_env") == "native"
+    assert ChosenParts({**config, "batch_size_run": 1}).name("vector_env") == "in_process"
+    assert (
+        ChosenParts({**config, "batch_size_run": 8, "env_args": {"key": "Acrobot-v1"}}).name("vector_env")
+        == "in_process"
+    )
 
 
 @pytest.mark.parametrize("way", ["native", "in_process", pytest.param("workers", marks=pytest.mark.slow)])

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from checks.options import completed
-from checks.pairings import check_pairings
 from cli.compose import compose_config
 from envs import REGISTRY
 from envs.racing.environment import RacingBatch
 from envs.skirmish.environment import SkirmishBatch
-from helpers import make_args
+from helpers import check_chosen_parts, make_args
 from utils.errors import ConfigError
 from utils.processes import thread_shares
 from vector_envs import REGISTRY as SOURCES
@@ -144,5 +142,5 @@ def config_of(env, **changes):
 
 def test_threads_that_an_environment_cannot_use_are_refused():
     with pytest.raises(ConfigError, match=r"env_threads=2: env=entities steps its copies in one thread.*skirmish, rac"):
-        check_pairings(completed(config_of("entities", env_threads=2)))
-    check_pairings(completed(config_of("skirmish", env_threads=2)))
+        check_chosen_parts(config_of("entities", env_threads=2))
+    check_chosen_parts(config_of("skirmish", env_threads=2))

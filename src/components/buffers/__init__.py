@@ -2,6 +2,7 @@
 
 Traits:
     gives: "drawn": a sample is of steps, whose fields the transforms read; none: of whole columns
+    rows: the key with the number of episodes or rollouts in a sample
 """
 
 from utils.config.options import EPISODES, EXPERIENCE, FREE, SHARED, Option
@@ -53,12 +54,14 @@ REGISTRY.declare(
     "episodes",
     "components.buffers.episodes:EpisodeReplay",
     "the last buffer_size episodes; a sample is batch_size of them, drawn uniformly",
+    rows="batch_size",
     options={"batch_size": BATCH_SIZE, **CAPACITY},
 )
 REGISTRY.declare(
     "rollout",
     "components.buffers.rollout:NewestRollout",
     "the newest rollout, whole and not copied; for on-policy learners",
+    rows="batch_size_run",
     options={},
 )
 

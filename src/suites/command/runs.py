@@ -8,7 +8,7 @@ from typing import Any
 
 from checks import check_config
 from checks.options import declared
-from checks.recorded import reaching
+from checks.side_effects import reaching
 from cli.compose import Composed, compose_config, taken
 from cli.config_files import beside, reads_settings
 from cli.settings import check_settings, texts_as_typed

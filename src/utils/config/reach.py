@@ -1,7 +1,7 @@
 """What a setting may do beyond the results of its run, declared beside the part that reads it.
 
 A recorded config may come from others. Before it is used, each of its settings that reaches further has to be named on
-the command line (`checks.recorded`); a setting of which nothing is declared counts as one that does.
+the command line (`checks.side_effects`); a setting of which nothing is declared counts as one that does.
 """
 
 import os

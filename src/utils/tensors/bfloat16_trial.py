@@ -1,7 +1,7 @@
 """A program that computes a little in bfloat16, as learners do, on the device named by its argument.
 
 Some processors, and some virtual machines, advertise instructions that they do not have: the process that uses them is
-ended by the system. So another process tries it, before anything starts (`checks.devices`).
+ended by the system. So another process tries it, before anything starts (`checks.machine`).
 """
 
 import sys

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from checks.environments import check_environment
+from checks.environments import checked_env_args
 from envs import REGISTRY
 from envs.starcraft import installation
 from utils.errors import ConfigError
@@ -81,7 +81,7 @@ def install_game(tmp_path, *maps):
 )
 def test_a_missing_or_wrong_package_is_reported(tmp_path, monkeypatch, files, message):
     install(tmp_path, monkeypatch, files)
-    for make in (lambda: REGISTRY["sc2"](), lambda: check_environment({"env": "sc2", "env_args": {}})):
+    for make in (lambda: REGISTRY["sc2"](), lambda: checked_env_args({"env": "sc2", "env_args": {}})):
         with pytest.raises(ConfigError, match=message) as error:
             make()
         assert "bash install_sc2.sh --packages-only" in str(error.value)
@@ -99,7 +99,7 @@ def test_smacv2_is_another_package(monkeypatch):
 def test_a_missing_game_is_reported(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, GOOD)
     with pytest.raises(ConfigError, match=r"no StarCraft II in .*game.*--accept-eula.*SC2PATH.*skirmish"):
-        check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+        checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_other_systems_have_the_game_where_blizzards_installer_puts_it(tmp_path,
     monkeypatch.delenv("SC2PATH")
     assert str(installation.game_folder()) == usual
     with pytest.raises(ConfigError, match=rf"no StarCraft II in {re.escape(usual)} .*{binary} is missing.*Battle.net"):
-        check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+        checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
     game = tmp_path / "3rdparty" / "StarCraftII"
     file = game / "Versions" / "Base75689" / binary
     file.parent.mkdir(parents=True)
@@ -124,26 +124,26 @@ def test_other_systems_have_the_game_where_blizzards_installer_puts_it(tmp_path,
     (game / "Maps").mkdir()
     (game / "Maps" / "3m.SC2Map").touch()
     assert installation.game_folder() == game, "one in the checkout comes first"
-    check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+    checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
     monkeypatch.setattr("platform.system", lambda: "Linux")
     with pytest.raises(ConfigError, match=r"SC2_x64 is missing.*--accept-eula"):
-        check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+        checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
 
 
 def test_a_missing_map_is_reported(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, GOOD)
     install_game(tmp_path, "3m")
-    check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+    checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
     with pytest.raises(ConfigError, match=r"8m.SC2Map is not in .*Maps.*--maps-only.*skirmish"):
-        check_environment({"env": "sc2", "env_args": {}})  # smac's own default
+        checked_env_args({"env": "sc2", "env_args": {}})  # smac's own default
     with pytest.raises(ConfigError, match=r"32x32_flat.SC2Map is not in"):
-        check_environment({"env": "sc2", "env_args": {"map_name": "10gen_terran"}})
+        checked_env_args({"env": "sc2", "env_args": {"map_name": "10gen_terran"}})
 
 
 def test_an_unknown_map_is_reported(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, GOOD)
     install_game(tmp_path, "3m")
-    for make in (REGISTRY["sc2"], lambda **args: check_environment({"env": "sc2", "env_args": args})):
+    for make in (REGISTRY["sc2"], lambda **args: checked_env_args({"env": "sc2", "env_args": args})):
         with pytest.raises(ConfigError, match=r"env_args.map_name=2z3s: smac has no such map. Did you mean '2s3z'"):
             make(map_name="2z3s")
 
@@ -153,15 +153,15 @@ def test_arguments_are_checked_and_reach_the_package(tmp_path, monkeypatch):
     install_game(tmp_path, "2s3z")
     args = {"map_name": "2s3z", "difficulty": 3, "reward_win": 0.5, "seed": 1, "max_restarts": 2, "game_timeout": 9}
     config = {"env": "sc2", "env_args": args}
-    check_environment(config)
+    args = checked_env_args(config)
     assert args["difficulty"] == "3", "smac looks difficulties up by text"
     env = REGISTRY["sc2"](**args)
     assert env.arguments == ("2s3z", "3", 8, 0.5, 1)
     assert (env.max_restarts, env.game_timeout) == (2, 9)
     with pytest.raises(ConfigError, match=r"env_args\.mapname.*Did you mean 'map_name'"):
-        check_environment({"env": "sc2", "env_args": {"mapname": "3m"}})
+        checked_env_args({"env": "sc2", "env_args": {"mapname": "3m"}})
     with pytest.raises(ConfigError, match=r"env_args\.step_mul=fast"):
-        check_environment({"env": "sc2", "env_args": {"step_mul": "fast"}})
+        checked_env_args({"env": "sc2", "env_args": {"step_mul": "fast"}})
 
 
 def test_a_game_that_is_not_executable_is_reported(tmp_path, monkeypatch):
@@ -170,7 +170,7 @@ def test_a_game_that_is_not_executable_is_reported(tmp_path, monkeypatch):
     (binary,) = tmp_path.glob("game/Versions/*/SC2_x64")
     binary.chmod(0o644)
     with pytest.raises(ConfigError, match=r"SC2_x64 is not executable\. To fix it: chmod \+x"):
-        check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+        checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
 
 
 @pytest.mark.parametrize(
@@ -186,4 +186,4 @@ def test_arguments_that_make_no_sense(tmp_path, monkeypatch, key, value, words):
     install(tmp_path, monkeypatch, GOOD)
     install_game(tmp_path, "3m")
     with pytest.raises(ConfigError, match=words):
-        check_environment({"env": "sc2", "env_args": {"map_name": "3m", key: value}})
+        checked_env_args({"env": "sc2", "env_args": {"map_name": "3m", key: value}})

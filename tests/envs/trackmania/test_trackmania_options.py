@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from checks.environments import check_environment
+from checks.environments import checked_env_args
 from cli.compose import compose_config
 from envs.trackmania.environment import TrackManiaEnv
 from utils.errors import ConfigError
@@ -52,11 +52,11 @@ def test_the_cycle_whose_line_is_missing_is_named(line_file):
 def test_a_process_may_wait_as_long_as_its_game_may_take(line_file, vector_env, refused):
     config = compose_config("iql", "trackmania").config
     config["env_args"] |= {"map_cycle": [{"map": "A", "line": line_file}]}
-    check_environment({**config, "worker_timeout": 301})
+    checked_env_args({**config, "worker_timeout": 301})
     config |= {"worker_timeout": 300, "vector_env": vector_env}
     outcome = pytest.raises(ConfigError, match=r"worker_timeout=300 must be longer than env_args\.launch_timeout=300")
     with outcome if refused else nullcontext():
-        check_environment(config)
+        checked_env_args(config)
 
 
 def test_the_config_has_the_defaults():

@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from checks.options import options_of_keys
-from checks.recorded import JUDGED_WITHIN, UNUSED_IN_PLAY, allowed, as_words, reaching, statement_of
+from checks.side_effects import JUDGED_WITHIN, UNUSED_IN_PLAY, allowed, as_words, reaching, statement_of
 from cli.settings import check_settings
 from collection.collector_options import OPTIONS as OF_COLLECTORS
 from envs import REGISTRY as environments

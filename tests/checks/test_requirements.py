@@ -2,7 +2,7 @@
 
 import pytest
 
-from checks.demands import check_demands
+from checks.requirements import check_requirements
 from cli.compose import compose_config
 from envs.contract.fields import FieldSpec, pymarl_spec
 from utils.errors import ConfigError
@@ -15,13 +15,13 @@ def test_mixers_of_agents_that_come_and_go(mixer):
     config = {"env": "skirmish", "mac": "basic_mac", "mixer": mixer}
     config["learner"] = "qtran_learner" if mixer == "qtran_base" else "q_learner"
     spec = pymarl_spec(SIZES)
-    check_demands(spec, config)
+    check_requirements(spec, config)
     spec.fields["present"] = FieldSpec("mask", (), "bool")
     if mixer == "qtran_base":
         with pytest.raises(ConfigError, match=r"mixer=qtran_base .* \(the field present\)\. These do: vdn, qmix\."):
-            check_demands(spec, config)
+            check_requirements(spec, config)
     else:
-        check_demands(spec, config)
+        check_requirements(spec, config)
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,10 @@ def test_mixers_of_rewards_for_each_agent_name_a_remedy_that_works(preset, chang
     spec = pymarl_spec(SIZES)
     spec.fields["reward"] = FieldSpec("outcome", (), group="agents")
     with pytest.raises(ConfigError, match=f"which has a reward for each agent. Use mixer=null, .* {remedy}"):
-        check_demands(spec, config)
-    check_demands(spec, config | {"mixer": None})
+        check_requirements(spec, config)
+    check_requirements(spec, config | {"mixer": None})
     for other in ("iql", "epymarl_iql"):
-        check_demands(spec, compose_config(other, "lbf").config | changes)
+        check_requirements(spec, compose_config(other, "lbf").config | changes)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_agents_that_need_to_see_what_the_environment_does_not_show(agent, shown
     config = {"env": "skirmish", "mac": "basic_mac", "learner": "q_learner", "mixer": None, "agent": agent}
     spec = pymarl_spec(SIZES)
     with pytest.raises(ConfigError, match=f"agent={agent}: the environment {words}"):
-        check_demands(spec, config)
-    check_demands(spec, config | {"agent": "rnn"})
+        check_requirements(spec, config)
+    check_requirements(spec, config | {"agent": "rnn"})
     spec.fields.update({path: FieldSpec("observation", shape) for path, shape in shown.items()})
-    check_demands(spec, config)
+    check_requirements(spec, config)

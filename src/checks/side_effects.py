@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.options import options_of_keys
-from checks.registries import has_foreign_part
+from checks.parts import ChosenParts
 from checks.teams import OWN as OWN_OF_TEAMS
 from collection.collector_options import OPTIONS as OF_COLLECTORS
 from envs import reaches_of
@@ -104,7 +104,7 @@ def _refusal(missing: list[tuple[KeyPath, Any, Reach]], what: str) -> str:
 
 
 def _reaching(config: Mapping[str, Any]) -> Iterator[tuple[KeyPath, Any, Reach]]:
-    foreign = bool(config.get("plugins")) or has_foreign_part(config)
+    foreign = bool(config.get("plugins")) or ChosenParts(config).has_foreign
     yield from _of_keys(config, foreign)
     yield from _of_collectors(config.get("collectors"))
     yield from _of_environment(config)
@@ -152,7 +152,7 @@ def _of_teams(config: Mapping[str, Any], foreign: bool) -> Iterator[tuple[KeyPat
         if own.get("config") and own["config"] not in config_names("algs"):
             yield ("teams", str(name), "config"), own["config"], OF_FILES
         keys = {key: value for key, value in own.items() if key not in OWN_OF_TEAMS}
-        for path, value, reach in _of_keys(keys, foreign or has_foreign_part(keys)):
+        for path, value, reach in _of_keys(keys, foreign or ChosenParts(keys).has_foreign):
             yield ("teams", str(name), *path), value, reach
 
 

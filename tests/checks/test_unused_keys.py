@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from checks import check_config
-from checks.effects import warnings_of
 from checks.registries import LOOKED_UP_BY, REGISTRIES
+from checks.unused_keys import warnings_of
 from cli.compose import compose_config
 from controllers.basic_controller import BasicMAC
 from learners.q_learner import QLearner

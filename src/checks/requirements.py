@@ -1,0 +1,92 @@
+"""Can the chosen parts take the environment's declared fields? Known once the environment exists."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from checks.parts import ChosenParts
+from checks.registries import REGISTRIES
+from envs.contract.fields import EnvSpec
+from utils.errors import ConfigError
+
+# Features that PyMARL's environments lack, and the parts that must take them: those that are built in, or
+# declared, name it in their trait `takes`.
+TAKEN_BY = {
+    "continuous": ("mac", "learner"),
+    "branches": ("mac", "learner"),
+    "other_actions": ("mac", "learner"),
+    "agent_rewards": ("learner", "mixer"),
+    "no_state": ("mixer", "critic"),
+    "absent_agents": ("mixer",),
+    "entities": ("mac", "learner", "critic"),
+}
+# what to use where no part of a kind takes a feature
+INSTEAD = {
+    ("agent_rewards", "mixer"): (
+        "Use mixer=null, with which each agent learns from its own reward, as the presets iql and epymarl_iql do"
+    ),
+}
+
+# traits of agents: whether an environment shows what they need to see, and the words if it does not
+SEES = {
+    "needs_pictures": (
+        lambda spec: any(len(field.shape) == 3 for field in spec.of_kind("observation").values()),
+        "no picture, an observation of three axes",
+    ),
+    "needs_entities": (
+        lambda spec: {"obs/own", "obs/enemies"} <= set(spec.fields),
+        "no units; with Skirmish, set env_args.observation=entities",
+    ),
+}
+
+
+def requirements_of(spec: EnvSpec) -> dict[str, str]:
+    """What one team's parts are required to take, and in words why."""
+    actions, rewards = spec.of_kind("action"), [spec.fields[path] for path in spec.rewards()]
+    continuous = [path for path, field in actions.items() if not field.categorical]
+    found = {}
+    if continuous:
+        found["continuous"] = f"continuous actions ({', '.join(continuous)})"
+    if len(actions) > 1:
+        found["branches"] = f"several actions at a time ({', '.join(actions)})"
+    if not found and (missing := [path for path in ("actions", "avail_actions") if path not in spec.fields]):
+        found["other_actions"] = f"actions without the field {' and '.join(missing)}"
+    if any(field.group is not None for field in rewards):
+        found["agent_rewards"] = "a reward for each agent"
+    if "actors" in spec.fields:
+        found["entities"] = "actors that act by the entities they see"
+    if "present" in spec.fields:
+        found["absent_agents"] = "agents that come and go (the field present)"
+    if "state" not in spec.fields:
+        found["no_state"] = "no field state"
+    return found
+
+
+def check_requirements(spec: EnvSpec, config: Mapping[str, Any]) -> None:
+    """Refuse parts that cannot take the fields of one team of the environment.
+
+    Raises:
+        ConfigError: names the part, the field that it cannot take, and parts of its kind that can; or the agent, and
+            what it does not see.
+    """
+    parts = ChosenParts(config)
+    for trait, (shows, what) in SEES.items():
+        if parts.traits("agent").get(trait) and not shows(spec):
+            raise ConfigError(f"agent={config['agent']}: the environment shows {what}.")
+    for feature, why in requirements_of(spec).items():
+        for kind in TAKEN_BY[feature]:
+            entry, registry = parts.entry(kind), REGISTRIES[kind]
+            if entry is None or not entry.declared or feature in entry.traits.get("takes", ()):
+                continue
+            if kind in ("mixer", "critic") and not parts.is_used(kind):
+                continue
+            taking = [name for name in registry if feature in registry.entry(name).traits.get("takes", ())]
+            remedy = f"These do: {', '.join(taking)}." if taking else _remedy(feature, kind, config)
+            raise ConfigError(f"{kind}={config[kind]} does not go with env={config['env']}, which has {why}. {remedy}")
+
+
+def _remedy(feature: str, kind: str, config: Mapping[str, Any]) -> str:
+    """What to use, since no part of its kind takes the feature."""
+    if (feature, kind) not in INSTEAD:
+        return f"No {REGISTRIES[kind].kind} that is built in does."
+    shared = feature == "agent_rewards" and not config.get("common_reward", True)
+    return INSTEAD[feature, kind] + (", or common_reward=True, for the team's reward." if shared else ".")
