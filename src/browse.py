@@ -1,22 +1,13 @@
-"""The command line of the run browser: `python src/browse.py --help` explains it."""
+"""The run browser: `python src/browse.py --help` explains it."""
 
-import sys
-from collections.abc import Sequence
-
-from cli.command import run_command
-from utils.console import outlive_readers
+from cli.command import program, start
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Serve the page over a results folder until Ctrl-C (arguments default to the process's own): the exit code."""
-    return run_command(lambda: _browse(sys.argv[1:] if argv is None else list(argv)), "nothing was served.")
-
-
-def _browse(argv: list[str]) -> None:
+def _browse(words: list[str]) -> None:
     from browser.packages import require
     from browser.page.server.arguments import parse_arguments
 
-    options = parse_arguments(argv)
+    options = parse_arguments(words)
     require("browse.py", "scipy", "plotly", "dash", "dash_ag_grid", "waitress")
     from browser.page.server.serving import serve
 
@@ -26,6 +17,7 @@ def _browse(argv: list[str]) -> None:
         print()
 
 
+main = program(_browse, "nothing was served.")
+
 if __name__ == "__main__":
-    outlive_readers()
-    sys.exit(main())
+    start(main)

@@ -1,36 +1,22 @@
 """What a run looks like from inside: `python src/diagnose.py RUN` prints times, monitored values and its machine."""
 
-import argparse
-import sys
-from collections.abc import Sequence
-
-from cli.command import run_command
-from utils.console import outlive_readers
+from cli.command import program, start
+from utils.command_line import RUN, OptionParser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line (default: the process's own) and return its exit code."""
-    options = _parser().parse_args(argv)
-    return run_command(lambda: _print(options), "the report is incomplete.")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="diagnose.py",
-        description="Print where a run spent its time, the values that it monitored, and what it took of its machine "
+def _parser() -> OptionParser:
+    parser = OptionParser(
+        "diagnose.py",
+        "Print where a run spent its time, the values that it monitored, and what it took of its machine "
         "(docs/debugging.md).",
     )
-    parser.add_argument(
-        "run",
-        metavar="RUN",
-        help="the number of a Sacred run, a token, a folder under runs/, models/ or sacred/, or latest",
-    )
+    parser.add_argument("run", metavar="RUN", help=RUN)
     parser.add_argument("--results", default="results", help="folder of the results (default: results)")
     parser.add_argument("--depth", type=int, default=-1, help="of the timer's paths: 0 for the top only (default: all)")
     return parser
 
 
-def _print(options: argparse.Namespace) -> None:
+def _print(words: list[str]) -> None:
     from records.diagnosis import diagnosed
     from records.diagnosis_text import text_of
     from records.find_run import find_run
@@ -39,6 +25,7 @@ def _print(options: argparse.Namespace) -> None:
     from utils.errors import ConfigError
     from utils.files.regular_files import open_regular
 
+    options = _parser().parse(words)
     found = find_run(options.run, options.results)
     path = found.folder / DIAGNOSTICS
     try:
@@ -51,6 +38,7 @@ def _print(options: argparse.Namespace) -> None:
     print(f"{found.token}\n\n{text_of(diagnosed(read_rows(body, resumed=True)), options.depth)}")
 
 
+main = program(_print, "the report is incomplete.")
+
 if __name__ == "__main__":
-    outlive_readers()
-    sys.exit(main())
+    start(main)

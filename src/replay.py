@@ -5,29 +5,21 @@ the way of its car as a reference line.
 """
 
 import argparse
-import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.command import run_command
+from cli.command import program, start
 from records.layout import BEST_EPISODES, REPLAYS, RUNS
-from utils.console import outlive_readers
+from utils.command_line import OptionParser, number
 from utils.errors import ConfigError
 
 if TYPE_CHECKING:
     from replays.reader import Replay
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line (default: the process's own) and return its exit code."""
-    options = _parser().parse_args(argv)
-    return run_command(lambda: _export(options), "nothing was written.")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="replay.py", description="Make an animation of a replay (docs/replays.md).")
+def _parser() -> OptionParser:
+    parser = OptionParser("replay.py", "Make an animation of a replay (docs/replays.md).")
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -40,29 +32,25 @@ def _parser() -> argparse.ArgumentParser:
     target.add_argument("--gif", metavar="OUT", help="write an animated GIF")
     target.add_argument("--mp4", metavar="OUT", help="write a film")
     target.add_argument("--line", metavar="OUT", type=Path, help="write the way of its car as a reference line, .npy")
-    parser.add_argument("--game", metavar="PORT", type=_port, help="in place of FILE: the next race in TrackMania")
+    parser.add_argument(
+        "--game",
+        metavar="PORT",
+        type=number(1024, 65_535, whole=True),
+        help="in place of FILE: the next race in TrackMania",
+    )
     parser.add_argument("--map", metavar="PATH", default="", help="with --game: load this map first")
     parser.add_argument("--ghost", metavar="FILE", type=Path, help="another race on the same track, drawn beside it")
-    parser.add_argument("--fps", type=_positive, default=6, help="environment steps shown in a second (default: 6)")
-    parser.add_argument("--scale", type=_positive, help="pixels of a world unit (default: 480 for the longer side)")
+    parser.add_argument(
+        "--fps", type=number(0.01, 999), default=6, help="environment steps shown in a second (default: 6)"
+    )
+    parser.add_argument(
+        "--scale", type=number(0.01, 999), help="pixels of a world unit (default: 480 for the longer side)"
+    )
     return parser
 
 
-def _positive(text: str) -> float:
-    number = float(text)
-    if not 0 < number < 1000:
-        raise argparse.ArgumentTypeError("it must be above 0 and below 1000")
-    return number
-
-
-def _port(text: str) -> int:
-    number = int(text)
-    if not 1024 <= number <= 65_535:
-        raise argparse.ArgumentTypeError("it must be from 1024 to 65535")
-    return number
-
-
-def _export(options: argparse.Namespace) -> None:
+def _export(words: list[str]) -> None:
+    options = _parser().parse(words)
     if (options.file is None) == (options.game is None):
         raise ConfigError("Name a FILE, or the port of a game with --game.")
     if options.line is None and (options.game is not None or options.map):
@@ -121,6 +109,7 @@ def _write_best(options: argparse.Namespace) -> None:
     print(replay_best(path, path.parents[3] / REPLAYS / token))
 
 
+main = program(_export, "nothing was written.")
+
 if __name__ == "__main__":
-    outlive_readers()
-    sys.exit(main())
+    start(main)

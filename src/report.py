@@ -1,25 +1,15 @@
-"""The command line of reports: `python src/report.py --help` explains it."""
+"""Reports of runs: `python src/report.py --help` explains it."""
 
-import sys
-from collections.abc import Sequence
-
-from cli.command import run_command
-from utils.console import outlive_readers
+from cli.command import program, start
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Write one report (arguments default to the process's own) and return the exit code."""
-    words = sys.argv[1:] if argv is None else list(argv)
-    return run_command(lambda: _report(words), "the report is missing or incomplete.")
-
-
-def _report(argv: list[str]) -> None:
+def _report(words: list[str]) -> None:
     from browser.packages import require
 
     require("report.py", "scipy", "plotly")
     from browser.report.arguments import parse_arguments
 
-    options = parse_arguments(argv)
+    options = parse_arguments(words)
     if options.png or options.svg:
         require("--png and --svg", "matplotlib")
     from browser.report.writing import write_report
@@ -28,6 +18,7 @@ def _report(argv: list[str]) -> None:
         print(path)
 
 
+main = program(_report, "the report is missing or incomplete.")
+
 if __name__ == "__main__":
-    outlive_readers()
-    sys.exit(main())
+    start(main)

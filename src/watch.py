@@ -1,75 +1,47 @@
 """Play the best or newest model of a run, record it and show it: `python src/watch.py RUN`."""
 
-import argparse
 import contextlib
-import sys
 import warnings
 import webbrowser
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
-from cli.command import run_command
-from cli.recorded_runs import split_words, with_plugins
-from utils.console import outlive_readers
+from cli.command import program, start
+from cli.recorded_runs import add_plugins, recorded_config
+from utils.command_line import RUN, OptionParser, number
 from utils.errors import ConfigError, MusterError
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line (default: the process's own) and return its exit code."""
-    before, words = split_words(sys.argv[1:] if argv is None else argv)
-    options = _parser().parse_args(before)
-    options.words = words
-    warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
-    return run_command(lambda: _watch(options), "complete recordings are kept.")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="watch.py",
-        description="Play a model of a run, record it, and show it in the web browser.",
-        epilog="Settings come last, as in: watch.py latest with test_greedy=False",
+def _parser() -> OptionParser:
+    parser = OptionParser(
+        "watch.py",
+        "Play a model of a run, record it, and show it in the web browser.",
+        "Settings come last, as in: watch.py latest with test_greedy=False",
+        with_settings=True,
     )
-    parser.add_argument(
-        "run",
-        metavar="RUN",
-        help="the number of a Sacred run, a token, a folder under runs/, models/ or sacred/, or latest",
-    )
+    parser.add_argument("run", metavar="RUN", help=RUN)
     parser.add_argument("--results", default="results", help="folder of the results (default: results)")
-    parser.add_argument("--episodes", type=_count, default=1, help="number of episodes (default: 1)")
+    parser.add_argument("--episodes", type=number(1, 10**6, whole=True), default=1, help="their number (default: 1)")
     parser.add_argument("--model", choices=("best", "newest"), help="which of its saved models (default: best)")
     parser.add_argument("--seed", type=int, help="of the environments (default: the run's)")
-    parser.add_argument(
-        "--plugin",
-        metavar="PLUGIN",
-        action="append",
-        default=[],
-        help="the same as with plugins=[PLUGIN]; may be repeated",
-    )
+    add_plugins(parser)
     showing = parser.add_mutually_exclusive_group()
     showing.add_argument("--no-open", action="store_true", help="print the page's address, but open no browser")
     showing.add_argument("--no-page", action="store_true", help="only record")
     return parser
 
 
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return number
-
-
-def _watch(options: argparse.Namespace) -> None:
-    from checks.side_effects import UNUSED_IN_PLAY, allowed
+def _watch(words: list[str]) -> None:
     from cli.settings import check_settings
     from records.find_run import find_run
     from replays.best_model import find_model
     from utils.config.merging import recursive_dict_update
 
+    options = _parser().parse(words)
+    warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
     found = find_run(options.run, options.results)
-    config = found.config()
-    given = with_plugins(check_settings(options.words), options.plugin, config)
-    config = recursive_dict_update(allowed(config, given, found.folder, UNUSED_IN_PLAY), given)
+    config, given = recorded_config(found, check_settings(options.words), options.plugin)
+    config = recursive_dict_update(config, given)
     model, reason = find_model(found, options.model, "--model=newest picks another")
     print(f"{found.token}: the model after {model.step} steps ({model.model}). {reason}".rstrip())
     paths = play(config, model.folder, model.step, found.results, options.episodes, options.seed)
@@ -144,6 +116,7 @@ def show(results: Path, replay: Path, open_browser: bool = True) -> None:
         open_page(results, path, webbrowser.open if open_browser else lambda address: None)
 
 
+main = program(_watch, "complete recordings are kept.")
+
 if __name__ == "__main__":
-    outlive_readers()
-    sys.exit(main())
+    start(main)

@@ -6,41 +6,32 @@ from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
-from cli.recorded_runs import split_words
+from utils.command_line import OptionParser, number
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The command line without the program's name; `words` are those after `with`."""
-    parser = argparse.ArgumentParser(
-        prog="clone.py",
-        description="Train a policy to choose what was chosen in a recording.",
-        epilog="Settings come last, as in: clone.py results/recordings/<token> with lr=0.0003",
+    parser = OptionParser(
+        "clone.py",
+        "Train a policy to choose what was chosen in a recording.",
+        "Settings come last, as in: clone.py results/recordings/<token> with lr=0.0003",
+        with_settings=True,
     )
     parser.add_argument("recording", metavar="RECORDING", help="a folder under results/recordings/")
     parser.add_argument("--config", default="enn_ppo", help="an algorithm's config: its controller (default: enn_ppo)")
-    parser.add_argument("--epochs", type=_count, default=20, help="passes over the recording (default: 20)")
-    parser.add_argument("--batch-size", type=_count, default=256, help="steps of an update (default: 256)")
     parser.add_argument(
-        "--test-share", type=_share, default=0.1, help="share of the episodes that is only tested on (default: 0.1)"
+        "--epochs", type=number(1, 10**6, whole=True), default=20, help="passes over the recording (default: 20)"
     )
-    before, words = split_words(argv)
-    options = parser.parse_args(before)
-    options.words = words
-    return options
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= 10**6:
-        raise argparse.ArgumentTypeError("from 1 to 1000000")
-    return number
-
-
-def _share(text: str) -> float:
-    number = float(text)
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError("above 0 and below 1")
-    return number
+    parser.add_argument(
+        "--batch-size", type=number(1, 10**6, whole=True), default=256, help="steps of an update (default: 256)"
+    )
+    parser.add_argument(
+        "--test-share",
+        type=number(0.001, 0.999),
+        default=0.1,
+        help="share of the episodes that is only tested on (default: 0.1)",
+    )
+    return parser.parse(argv)
 
 
 def clone(options: argparse.Namespace) -> None:

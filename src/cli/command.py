@@ -1,9 +1,9 @@
 """How the commands of src/ end: with an exit code, and one message where something went wrong."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from utils.console import fitted, terminal_width
+from utils.console import fitted, outlive_readers, terminal_width
 from utils.errors import ConfigError, MusterError
 from utils.plain_values import escaped
 from utils.processes.interpreter import REQUIRED, without_package
@@ -38,6 +38,27 @@ def run_command(body: Callable[[], object], interrupted: str) -> int:
         _report(f"interrupted; {interrupted}")
         return INTERRUPTED
     return 0
+
+
+def program(body: Callable[[list[str]], object], interrupted: str) -> Callable[[Sequence[str] | None], int]:
+    """The `main` of a program: it runs one command line (default: the process's own) and returns its exit code.
+
+    Args:
+        body: is called with the words of the command line, without the program's name.
+        interrupted: as of `run_command`.
+    """
+
+    def main(argv: Sequence[str] | None = None) -> int:
+        words = sys.argv[1:] if argv is None else list(argv)
+        return run_command(lambda: body(words), interrupted)
+
+    return main
+
+
+def start(main: Callable[[], int]) -> None:
+    """Run the `main` of a program as this process."""
+    outlive_readers()
+    sys.exit(main())
 
 
 def _report(text: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from cli.recorded_runs import split_words
+from utils.command_line import OptionParser, number
 
 # files of Linesight that are not used, and why
 UNUSED = {
@@ -20,10 +20,11 @@ UNUSED = {
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The command line without the program's name; `words` are those after `with`."""
-    parser = argparse.ArgumentParser(
-        prog="convert.py",
-        description="Make a model of the weights that Linesight has saved: weights1.torch, and its optimiser's state.",
-        epilog="Settings come last, as for main.py: with env_args.map_cycle=...",
+    parser = OptionParser(
+        "convert.py",
+        "Make a model of the weights that Linesight has saved: weights1.torch, and its optimiser's state.",
+        "Settings come last, as for main.py: with env_args.map_cycle=...",
+        with_settings=True,
     )
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="save/<run> of Linesight, or its best_runs")
     parser.add_argument("--config", required=True, help="the algorithm, an IQN, as for main.py")
@@ -34,18 +35,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         type=Path,
         help="Linesight's config_files/state_normalization.py (default: the one above FOLDER)",
     )
-    parser.add_argument("--step", type=_step, help="frames played so far (default: what FOLDER says, or 0)")
-    before, words = split_words(argv)
-    options = parser.parse_args(before)
-    options.words = words
-    return options
-
-
-def _step(text: str) -> int:
-    number = int(text)
-    if not 0 <= number < 10**15:
-        raise argparse.ArgumentTypeError("from 0 to 10^15")
-    return number
+    parser.add_argument(
+        "--step", type=number(0, 10**15, whole=True), help="frames played so far (default: what FOLDER says, or 0)"
+    )
+    return parser.parse(argv)
 
 
 def convert(options: argparse.Namespace) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from cli.recorded_runs import split_words, with_plugins
+from cli.recorded_runs import add_plugins, recorded_config
 from envs.entities.adapter import EntityEnv
 from envs.entities.games import GAMES
 from envs.entities.making import made
+from utils.command_line import RUN, OptionParser
 from utils.config.merging import config_path, recursive_dict_update
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
@@ -26,19 +27,14 @@ Games: python src/main.py --list entities. docs/entities.md has more."""
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The command line without the program's name; `words` are those after `with`."""
-    parser = argparse.ArgumentParser(
-        prog="play.py",
-        description="Play an environment of entities in the terminal.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = OptionParser("play.py", "Play an environment of entities in the terminal.", EPILOG, with_settings=True)
     parser.add_argument(
         "what",
         nargs="?",
         default="",
         metavar="WHAT",
-        help="a game, path/to/file.py:ClassName, or a run whose policy is shown: a token, the number of a Sacred run, "
-        "a folder under runs/, models/ or sacred/, or latest (default: the game of --env-config)",
+        help=f"a game, path/to/file.py:ClassName, or a run whose policy is shown: {RUN} (default: the game of "
+        "--env-config)",
     )
     parser.add_argument("--env-config", metavar="NAME", help="an environment config with env: entities")
     parser.add_argument("--config", metavar="NAME", help="an algorithm's config, with checkpoint_path=FOLDER")
@@ -51,18 +47,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         help="keep what you play in this folder, for clone.py; a recording that is there is added to",
     )
     parser.add_argument("--restart", action="store_true", help="play one episode after another until you quit")
-    parser.add_argument(
-        "--plugin",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="the same as with plugins=[NAME], or with env_args.environment=NAME if the run's record has that; may be "
-        "repeated",
-    )
-    before, words = split_words(argv)
-    options = parser.parse_args(before)
-    options.words = words
-    return options
+    add_plugins(parser)
+    return parser.parse(argv)
 
 
 def play(options: argparse.Namespace) -> None:
@@ -124,7 +110,6 @@ def _chosen(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
 
 def _recorded(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
     """The config of a run, with its best or newest model."""
-    from checks.side_effects import UNUSED_IN_PLAY, allowed
     from records.find_run import find_run
     from replays.best_model import find_model
 
@@ -139,9 +124,7 @@ def _recorded(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
         raise ConfigError(
             f"There is no game '{shown(options.what)}'.{suggestion(options.what, GAMES)} Of runs: {error}"
         ) from None
-    config = found.config()
-    given = with_plugins(settings, options.plugin, config)
-    config = allowed(config, given, found.folder, UNUSED_IN_PLAY)
+    config, given = recorded_config(found, settings, options.plugin)
     saved, reason = find_model(found, options.model)
     if reason:
         print(reason)

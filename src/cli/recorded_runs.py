@@ -1,18 +1,41 @@
-"""What programs that play a recorded run have in common: the words after `with`, and the option --plugin."""
+"""What programs that play a recorded run have in common: its config with the words after `with` and --plugin."""
 
+import argparse
 import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from records.find_run import FoundRun
 
 # arguments of environments that a file or module of the user's may be named in
 NAMED_IN = ("environment", "key")
 
 
-def split_words(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words of a command line before `with`, and those after it."""
-    words = list(argv)
-    start = words.index("with") if "with" in words else len(words)
-    return words[:start], words[start + 1 :]
+def add_plugins(parser: argparse.ArgumentParser) -> None:
+    """Add the option --plugin."""
+    parser.add_argument(
+        "--plugin",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="the same as with plugins=[NAME], or with env_args.environment=NAME if the run's record has that; may be "
+        "repeated",
+    )
+
+
+def recorded_config(
+    found: FoundRun, settings: Mapping[str, Any], plugins: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The config of a run as far as the command line allows it, and the settings of that with its plugins.
+
+    Raises:
+        ConfigError: settings of the record reach beyond its results, and the command line does not name them.
+    """
+    from checks.side_effects import UNUSED_IN_PLAY, allowed
+
+    config = found.config()
+    given = with_plugins(settings, plugins, config)
+    return allowed(config, given, found.folder, UNUSED_IN_PLAY), given
 
 
 def with_plugins(settings: Mapping[str, Any], names: Sequence[str], recorded: Mapping[str, Any]) -> dict[str, Any]:

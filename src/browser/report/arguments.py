@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from browser.comparison import ONLY, SCORES
-from browser.options import OptionParser, option_parser
 from browser.reading.curves import AXES
 from browser.stats.bands import BANDS, DEFAULT_BAND
 from records.run_score import LAST
+from utils.command_line import OptionParser
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
@@ -49,7 +49,7 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     Raises:
         ConfigError: an unknown option or choice, or a value that cannot be one.
     """
-    options = _parser().parse(argv)
+    options = vars(_parser().parse(argv))
     for name, choices in (("axis", AXES), ("band", BANDS), ("score", SCORES)):
         if options[name] not in choices:
             raise ConfigError(f"--{name} has no choice '{options[name]}'.{suggestion(options[name], choices)}")
@@ -68,7 +68,7 @@ def parse_arguments(argv: Sequence[str]) -> Options:
 
 def _parser() -> OptionParser:
     description = "Compare the runs of a results folder in one HTML file that opens offline."
-    parser = option_parser("report.py", description, _EPILOG)
+    parser = OptionParser("report.py", description, _EPILOG)
     add = parser.add_argument
     add("results", nargs="?", type=Path, default=Path("results"), help="results folder (default: results)")
     add("--group-by", default="name", metavar="KEYS", help="config keys, separated by commas (default: name)")

@@ -4,15 +4,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
 
 from records.layout import SUITES
 from records.run_score import LAST
 from suites.launch.leases import LEASE
 from suites.state.state import SuiteFolder, suite_names
+from utils.command_line import OptionParser, number
 from utils.console import fitted, terminal_width
 from utils.errors import ConfigError
-from utils.nearest import did_you_mean, suggestion
+from utils.nearest import suggestion
 from utils.plain_values import shown
 
 COMMANDS = {
@@ -34,11 +34,6 @@ examples:
   python src/suite.py status skirmish_quick --watch
   python src/suite.py report skirmish_quick
 """
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise ConfigError(f"{message[0].upper()}{message[1:]}. See python src/{self.prog} --help.")
 
 
 def dispatch(argv: Sequence[str]) -> None:
@@ -81,12 +76,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace | None:
         return None
     if words[0] not in COMMANDS:
         raise ConfigError(f"There is no command '{shown(words[0])}'.{suggestion(words[0], COMMANDS)}")
-    parser = _parser(words[0])
-    options, rest = parser.parse_known_args(words[1:])
-    if rest:
-        known = [option for action in parser._actions for option in action.option_strings]
-        raise ConfigError(f"Unknown argument '{shown(rest[0])}'.{did_you_mean(rest[0].partition('=')[0], known)}")
-    return argparse.Namespace(command=words[0], **vars(options))
+    return argparse.Namespace(command=words[0], **vars(_parser(words[0]).parse(words[1:])))
 
 
 def folder_of(options: argparse.Namespace) -> SuiteFolder:
@@ -104,15 +94,15 @@ def folder_of(options: argparse.Namespace) -> SuiteFolder:
     return folder
 
 
-def _parser(command: str) -> _Parser:
-    parser = _Parser(prog=f"suite.py {command}", description=COMMANDS[command], allow_abbrev=False)
+def _parser(command: str) -> OptionParser:
+    parser = OptionParser(f"suite.py {command}", COMMANDS[command])
     add = parser.add_argument
     add("--results", type=Path, default=Path("results"), metavar="FOLDER", help="of all results (default: results)")
     if command == "list":
         return parser
     add("suite", metavar="SUITE", help="a name, or the path of a file")
     if command == "run":
-        add("--jobs", type=_number(1, 4096, whole=True), default=0, metavar="N", help="runs at a time on this machine")
+        add("--jobs", type=number(1, 4096, whole=True), default=0, metavar="N", help="runs at a time on this machine")
         add("--launcher", type=_launcher, default=LAUNCHERS[0], metavar="|".join(LAUNCHERS),
             help="where runs start (default: local)")  # fmt: skip
         add("--address", metavar="HOST:PORT",
@@ -121,13 +111,13 @@ def _parser(command: str) -> _Parser:
         add("--dry-run", action="store_true",
             help="check everything and list the runs (with SLURM, also its script); start none")  # fmt: skip
         add("--cold", action="store_true", help="start each run as an interpreter of its own (slower)")
-        add("--lease", type=_number(1, 86400), default=LEASE, metavar="SECONDS",
+        add("--lease", type=number(1, 86400), default=LEASE, metavar="SECONDS",
             help=f"take a run over when its machine is silent for so long (default: {LEASE:g})")  # fmt: skip
     if command == "status":
         add("--watch", action="store_true", help="show it again and again, until Ctrl-C")
     if command == "report":
         add("--metric", dest="metrics", action="append", default=[], metavar="KEY", help="statistic; may be repeated")
-        add("--last", type=_number(1, 1000, whole=True), default=LAST, metavar="N",
+        add("--last", type=number(1, 1000, whole=True), default=LAST, metavar="N",
             help=f"a run's score is the mean of its last N values (default: {LAST})")  # fmt: skip
         add("--png", action="store_true", help="also write the figures as images")
     return parser
@@ -137,20 +127,6 @@ def _launcher(text: str) -> str:
     if text not in LAUNCHERS:
         raise argparse.ArgumentTypeError(f"there is no '{shown(text)}'.{suggestion(text, LAUNCHERS)}".rstrip("."))
     return text
-
-
-def _number(least: float, most: float, whole: bool = False) -> Any:
-    def number(text: str) -> float:
-        try:
-            value = (int if whole else float)(text)
-        except ValueError:
-            value = float("nan")
-        if not least <= value <= most:
-            kind = "whole number" if whole else "number"
-            raise argparse.ArgumentTypeError(f"{shown(text)} is not a {kind} from {least:g} to {most:g}")
-        return value
-
-    return number
 
 
 def _help() -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from browser.options import option_parser
+from utils.command_line import OptionParser
 from utils.errors import ConfigError
 
 _EPILOG = """examples:
@@ -44,7 +44,7 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     Raises:
         ConfigError: an unknown option, or a value that cannot be one.
     """
-    parser = option_parser(
+    parser = OptionParser(
         "browse.py",
         "Open a results folder in the web browser: runs, comparisons, replays. Reads only, and serves "
         "this machine only, unless --host says otherwise.",
@@ -57,7 +57,7 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     add("--token", help="secret that other machines need (default: generated if --host needs it)")
     add("--write", action="store_true", help="allow tags, notes, archiving, and deleting to a bin")
     add("--no-open", dest="open", action="store_false", help="do not open the web browser")
-    options = Options(**parser.parse(argv))
+    options = Options(**vars(parser.parse(argv)))
     if not 0 <= options.port <= 65535:
         raise ConfigError(f"--port is a number from 0 (any free one) to 65535, found {options.port}.")
     if options.token is not None and len(options.token) < 16:

@@ -1,0 +1,73 @@
+"""Command lines of the programs beside main.py: a mistake is one sentence, with the nearest option."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from utils.errors import ConfigError
+from utils.nearest import did_you_mean
+from utils.plain_values import shown
+
+# the help of the argument RUN
+RUN = "the number of a Sacred run, a token, a folder under runs/, models/ or sacred/, or latest"
+
+
+class OptionParser(argparse.ArgumentParser):
+    """argparse's parser; mistakes are ConfigErrors, and an epilog of several lines keeps them.
+
+    Args:
+        with_settings: settings may follow, after `with`.
+    """
+
+    def __init__(self, program: str, description: str, epilog: str = "", with_settings: bool = False):
+        super().__init__(
+            prog=program,
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter if "\n" in epilog else argparse.HelpFormatter,
+            allow_abbrev=False,
+        )
+        self._with_settings = with_settings
+
+    def error(self, message: str) -> NoReturn:
+        """As argparse calls it.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(f"{message[0].upper()}{message[1:]}. See python src/{self.prog} --help.")
+
+    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
+        """The values of all options by name, from a command line without the program's name.
+
+        With settings, `words` are those after `with`.
+
+        Raises:
+            ConfigError: an unknown option, or a value that cannot be one.
+        """
+        argv, settings = list(argv), {}
+        if self._with_settings:
+            start = argv.index("with") if "with" in argv else len(argv)
+            argv, settings["words"] = argv[:start], argv[start + 1 :]
+        parsed, rest = self.parse_known_args(argv)
+        if rest:
+            known = [option for action in self._actions for option in action.option_strings]
+            nearest = did_you_mean(rest[0].partition("=")[0], known)
+            raise ConfigError(f"Unknown argument '{shown(rest[0])}'.{nearest} See python src/{self.prog} --help.")
+        return argparse.Namespace(**vars(parsed), **settings)
+
+
+def number(least: float, most: float, whole: bool = False) -> Callable[[str], Any]:
+    """The type of an option that is a number between two others, which are allowed."""
+
+    def read(text: str) -> float:
+        try:
+            value = (int if whole else float)(text)
+        except ValueError:
+            value = float("nan")
+        if not least <= value <= most:
+            kind = "whole number" if whole else "number"
+            raise argparse.ArgumentTypeError(f"{shown(text)} is not a {kind} from {least:g} to {most:g}")
+        return value
+
+    return read
