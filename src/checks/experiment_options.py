@@ -225,11 +225,7 @@ OPTIONS = {
         SHARED, "with checkpoint_path: as evaluate; and in any case record the last test (docs/replays.md)", resume=FREE
     ),
     "replay_episodes": Option(
-        SHARED,
-        "number of recorded episodes of that test, a file each",
-        at_least=1,
-        at_most=EPISODES,
-        resume=FREE,
+        SHARED, "number of recorded episodes of that test, a file each", at_least=1, at_most=EPISODES, resume=FREE
     ),
     "repeat_id": Option(SHARED, "number of the repetition", resume=IDENTITY),
     "label": Option(SHARED, "any text", resume=FREE, reaches=NOWHERE),

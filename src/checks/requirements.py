@@ -23,7 +23,7 @@ TAKEN_BY = {
 INSTEAD = {
     ("agent_rewards", "mixer"): (
         "Use mixer=null, with which each agent learns from its own reward, as the presets iql and epymarl_iql do"
-    ),
+    )
 }
 
 # traits of agents: whether an environment shows what they need to see, and the words if it does not

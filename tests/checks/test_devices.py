@@ -28,10 +28,7 @@ def two_cards(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        (
-            "cuda:7",
-            r"this machine has no such device\. Did you mean 'cuda:\d'\? This machine has cpu, cuda:0, cuda:1",
-        ),
+        ("cuda:7", r"this machine has no such device\. Did you mean 'cuda:\d'\? This machine has cpu, cuda:0, cuda:1"),
         ("mps", "this machine has no such device.* This machine has cpu, cuda:0, cuda:1"),
         ("gpu", "no such choice. Did you mean 'cuda'"),
         ("gpu:1", "no such choice. Did you mean 'cuda:1'"),

@@ -181,8 +181,7 @@ EVIL = {"wrappers": ["evil:Class"], "kwargs": {"entry_point": "evil:Class"}, "ar
 
 
 @pytest.mark.parametrize(
-    ("name", "key"),
-    [(name, key) for name in BUILT_IN for key, reach in reaches_of(name).items() if reach.what],
+    ("name", "key"), [(name, key) for name in BUILT_IN for key, reach in reaches_of(name).items() if reach.what]
 )
 def test_every_argument_that_reaches_is_refused_until_it_is_named(name, key):
     recorded = {**PLAIN, "env": name, "env_args": {key: EVIL.get(key, "evil.module:Class")}}

@@ -77,10 +77,7 @@ STAYS = {
         "value_loss_coef": (1.0, "critic_lr"),
     },
     "digideep_ddpg": {"agent_type": ("mine.Agent", "docs/own_learner.md"), "eps": (1e-6, "optim_eps")},
-    "digideep_sac": {
-        "agent_type": ("digideep.agent.sacv2.Agent", "digideep_sac_v2"),
-        "lr_softq": (0.5, "set both"),
-    },
+    "digideep_sac": {"agent_type": ("digideep.agent.sacv2.Agent", "digideep_sac_v2"), "lr_softq": (0.5, "set both")},
     "digideep_sac_v2": {"agent_type": ("digideep.agent.sac.Agent", "digideep_sac")},
 }
 OF_ALL = {"cuda_deterministic": (True, "use_cuda=False"), "runner_name": ("mine.Runner", "--custom")}

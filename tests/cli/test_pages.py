@@ -69,8 +69,7 @@ def test_listings_of_one_thing():
 
 
 @pytest.mark.parametrize(
-    ("words", "listed"),
-    [(["--list"], ""), (["--list", "lbf"], "lbf"), (["--list=lbf"], "lbf"), (["--list", "-u"], "")],
+    ("words", "listed"), [(["--list"], ""), (["--list", "lbf"], "lbf"), (["--list=lbf"], "lbf"), (["--list", "-u"], "")]
 )
 def test_words_of_list(words, listed):
     parsed = parse_arguments(words)
