@@ -160,48 +160,18 @@ def test_what_is_visible_and_the_outcomes():
 
 
 MOVE, FIRE = CategoricalActionMask, SelectEntityActionMask
+# more of them: test_entity_faults.py
 REFUSED = {
-    "a type's features of another width": (
-        None,
-        {"features": {"Mine": [[1]]}},
-        "Entity type 'Mine'",
-        "expected [n, 2]",
-    ),
     "rows of unequal length": (
         None,
         {"features": {"Mine": [[1, 2], [1]]}},
         "Entity type 'Mine'",
         "not an array of numbers",
     ),
-    "text for features": (None, {"features": {"Mine": [["a", "b"]]}}, "Entity type 'Mine'", "not an array of numbers"),
-    "NaN": (None, {"features": {"Mine": [[1, np.nan]]}}, "Entity type 'Mine'", "not finite: nan"),
-    "global features": (None, {"global_features": [1, 2]}, "global features", "expected [1], ['time']"),
     "endless global features": (None, {"global_features": [np.inf]}, "global features", "not finite: inf"),
-    "too few ids": (None, {"ids": {"Mine": ["a"]}}, "Entity type 'Mine'", "3 entities, and 1 ids"),
-    "visible of another length": (None, {"visible": {"Mine": [True]}}, "Entity type 'Mine'", "(1,): expected (3,)"),
-    "visible in words": (None, {"visible": {"Mine": ["a", "b", "c"]}}, "Entity type 'Mine'", "no booleans"),
-    "the reward": (None, {"reward": float("nan")}, "reward", "nan"),
     "no reward": (None, {"reward": None}, "reward", "None"),
-    "two rewards": (None, {"reward": np.ones(2)}, "reward", "finite number"),
-    "both ends": (None, {"done": True, "truncated": True}, "done, or truncated", "not both"),
-    "an unknown action": ({"Mov": MOVE()}, {}, "There is no action 'Mov'", "Did you mean 'Move'?"),
-    "a mask of another kind": ({"Move": FIRE()}, {}, "Action 'Move'", "expected a CategoricalActionMask"),
-    "two kinds of actors": ({"Move": MOVE(["a"], ["Robot"])}, {}, "Action 'Move'", "both actor_ids and actor_types"),
     "two kinds of actees": ({"Fire": FIRE(None, None, [], [])}, {}, "Action 'Fire'", "both actee_ids and actee_types"),
-    "an unknown type": ({"Move": MOVE(None, ["Robt"])}, {}, "Action 'Move'", "Did you mean 'Robot'?"),
-    "an unknown id": (
-        {"Move": MOVE(["z"])},
-        {"ids": {"Mine": ["z1", "b", "c"]}},
-        "Action 'Move'",
-        "z, which no entity",
-    ),
     "an id that cannot be one": ({"Move": MOVE([["z"]])}, {}, "Action 'Move'", "which no entity has as id"),
-    "an actor twice": (
-        {"Move": MOVE(None, ["Robot", "Robot"])},
-        {},
-        "Action 'Move'",
-        "entity type 'Robot' is there twice",
-    ),
     "one id of two robots": (
         {"Move": MOVE(None, ["Robot"])},
         {"ids": {"Robot": ["a", "a"]}},
@@ -214,17 +184,9 @@ REFUSED = {
         "Action 'Move'",
         "has the id of another entity",
     ),
-    "no choice left": (
-        {"Move": MOVE(None, ["Robot"], [[True] * 3, [False] * 3])},
-        {},
-        "Action 'Move'",
-        "'Robot' has nothing to choose",
-    ),
     "no global choice left": ({"Turn": GlobalCategoricalActionMask([0, 0])}, {}, "Action 'Turn'", "nothing to choose"),
     "a global mask of another length": ({"Turn": GlobalCategoricalActionMask([1])}, {}, "'Turn'", "expected (1, 2)"),
-    "a mask of numbers": ({"Move": MOVE(None, ["Robot"], [[2, 1, 0]] * 2)}, {}, "Action 'Move'", "no booleans"),
     "a ragged mask": ({"Move": MOVE(None, ["Robot"], [[1, 0, 0], [1]])}, {}, "Action 'Move'", "unequal length"),
-    "a mask of other actors": ({"Move": MOVE(None, ["Robot"], [[1, 0, 0]])}, {}, "Action 'Move'", "expected (2, 3)"),
 }
 
 

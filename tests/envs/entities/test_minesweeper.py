@@ -1,12 +1,9 @@
 """MineSweeper, corrected and as entity-gym has it."""
 
-import random
-
 import numpy as np
 import pytest
 
 from envs.entities import CategoricalAction, SelectEntityAction
-from envs.entities.acting import actions_for
 from envs.entities.games.minesweeper import MineSweeper
 from envs.entities.numbering import EntityNumbering
 from utils.errors import ConfigError
@@ -33,47 +30,6 @@ def acted(env, move, fire=()):
     actions = {"Move": CategoricalAction(robots, np.array([labels.index(label) for label in move]), labels)}
     actions[FIRE] = SelectEntityAction([(CANNON, 0)] * len(fire), [targets[i] for i in fire])
     return seen_in(env, env.act(actions))
-
-
-def batch():
-    return [
-        game([(0, 2), (0, 1), (2, 2), (0, 0), (1, 0)], [(1, 1)]),
-        game([(2, 1)], [(2, 0)], 0, cannon=True),
-        game([(1, 0), (0, 1), (2, 2)], [(0, 0), (2, 0)]),
-    ]
-
-
-def test_the_actions_of_the_text_about_internals():
-    envs = batch()
-    seen = [seen_in(env) for env in envs]
-    chosen = [{"Move": [4], FIRE: []}, {"Move": [1], FIRE: [0]}, {"Move": [4, 2], FIRE: []}]
-    actions = [
-        actions_for(one, env.action_space(), choice) for env, one, choice in zip(envs, seen, chosen, strict=True)
-    ]
-    robot, other = ("Robot", 0), ("Robot", 1)
-    assert [(a["Move"].actors, a["Move"].indices.tolist()) for a in actions] == [
-        ([robot], [4]),
-        ([robot], [1]),
-        ([robot, other], [4, 2]),
-    ]
-    assert [(a[FIRE].actors, a[FIRE].actees) for a in actions] == [([], []), ([(CANNON, 0)], [("Mine", 0)]), ([], [])]
-    after = [env.act(action) for env, action in zip(envs, actions, strict=True)]
-    assert [(env.mines, env.robots) for env in envs] == [
-        ([(0, 2), (2, 2), (0, 0)], [(1, 1)]),
-        ([], [(2, 0)]),
-        ([(2, 2)], [(0, 0), (1, 0)]),
-    ]
-    assert [(one.reward, one.done) for one in after] == [(0, F), (1, T), (0, F)]
-
-
-def test_the_same_seed_gives_the_field_of_entity_gym():
-    env = MineSweeper(4, 3, 3, 2, compat=True)
-    env.seed(7)
-    generator = random.Random(7)
-    for _ in range(3):
-        env.reset()
-        drawn = generator.sample([(x, y) for x in range(4) for y in range(3)], 5)
-        assert (env.mines, env.robots) == (drawn[:3], drawn[3:])
 
 
 @pytest.mark.parametrize("compat", [True, False])
@@ -117,16 +73,6 @@ def test_the_cooldown_counts_down_and_is_armed_again():
         ready.append(len(seen.offers[FIRE].actors))
         seen = acted(env, ["Up"] * len(env.robots), [0] * ready[-1])
     assert (shown, ready) == ([2, 1, 0, 2, 1, 0], [0, 0, 1, 0, 0, 1])
-
-
-def test_in_compat_the_cooldown_stays():
-    env = game([(2, 2)], [(0, 0)], 5, cannon=True)
-    for _ in range(8):
-        acted(env, ["Down"])
-    assert env.cooldown == 5
-    env = game([(2, 2), (2, 1)], [(0, 0)], 0, cannon=True)
-    acted(env, ["Down"], [0])
-    assert len(seen_in(env).offers[FIRE].actors) == 1
 
 
 def test_masks_have_the_order_of_the_actions():
