@@ -114,7 +114,7 @@ class EntityMAC(OneNetwork):
         self.hidden_states = next(self.parameters()).new_zeros(batch_size, self.n_agents, 1)
 
     def take_in(self, batch: Any, mask: th.Tensor) -> None:
-        """Count the entities of a batch of T columns where `mask` `[B, T, 1]` is not 0 in their normalisation."""
+        """Count the entities of a batch of T steps where `mask` `[B, T, 1]` is not 0 in their normalisation."""
         take_in(self.agent, self.fields, batch, mask)
 
     def _arguments(self, field: Field, here: Field | None = None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.arguments import require_number
 from envs.contract.fields import FieldSpec
 from envs.contract.validation import InvalidEnvironmentError
 from envs.entities.batch import LARGEST_LIMIT, EntityBatch
@@ -42,20 +43,22 @@ class EntityEnv:
     ):
         seeds = None if seed is None else [seed]
         self._batch = EntityBatch(1, environment, kwargs, episode_limit, max_entities, max_actors, seeds)
-        self.groups, self.episode_limit, self._fields = (
-            self._batch.groups,
-            self._batch.episode_limit,
-            self._batch.fields(),
+        batch = self._batch
+        self.groups, self.episode_limit, self._fields = batch.groups, batch.episode_limit, batch.fields()
+        # of one copy these are those of the batch
+        self.action_names, self.snapshot, self.scene, self.close = (
+            batch.action_names,
+            batch.snapshot,
+            batch.scene,
+            batch.close,
         )
+        self.state_dict, self.load_state_dict = batch.state_dict, batch.load_state_dict
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
         """Refuse bad arguments before a run starts."""
         limit, kwargs = env_args.get("episode_limit", 0), env_args.get("kwargs")
-        if type(limit) is not int or not 0 <= limit <= LARGEST_LIMIT:
-            raise ConfigError(
-                f"env_args.episode_limit is {shown(limit)}; it must be a whole number from 0 to {LARGEST_LIMIT}."
-            )
+        require_number("env_args.episode_limit", limit, 0, LARGEST_LIMIT, whole=True)
         if kwargs is not None and not isinstance(kwargs, Mapping):
             raise ConfigError(f"env_args.kwargs is {shown(kwargs)}; it must be a mapping of arguments.")
         for key in ("max_entities", "max_actors"):
@@ -93,24 +96,3 @@ class EntityEnv:
         chosen = {"actions": np.asarray(actions["actions"])[None]}
         outcomes, terminated, truncated, infos = self._batch.step(chosen)
         return {"reward": float(outcomes["reward"][0])}, bool(terminated[0]), bool(truncated[0]), infos[0]
-
-    def action_names(self) -> list[list[str]]:
-        return self._batch.action_names()
-
-    def snapshot(self) -> dict[str, Any]:
-        """See `MultiAgentEnv`: the entities that have x and y, and texts of the others."""
-        return self._batch.snapshot()
-
-    def scene(self) -> dict[str, Any]:
-        """See `MultiAgentEnv`."""
-        return self._batch.scene()
-
-    def state_dict(self) -> dict[str, Any]:
-        """At any time, see `MultiAgentEnv`; of environments that are made of plain values and their own objects."""
-        return self._batch.state_dict()
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._batch.load_state_dict(state)
-
-    def close(self) -> None:
-        self._batch.close()

@@ -11,12 +11,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 
 from envs.contract.infos import MEANINGS
-from envs.entities.actions import (
-    MASK_OF,
-    CategoricalActionSpace,
-    GlobalCategoricalActionSpace,
-    SelectEntityActionSpace,
-)
+from envs.entities.actions import MASK_OF, CategoricalActionSpace, GlobalCategoricalActionSpace, SelectEntityActionSpace
 from envs.entities.observation import Entity, ObsSpace
 from utils.errors import MusterError
 from utils.plain_values import shown

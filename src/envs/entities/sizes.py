@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.arguments import require_number
 from envs.entities.acting import actions_for
 from envs.entities.actions import GlobalCategoricalActionSpace
 from envs.entities.copies import Copy
@@ -65,9 +66,8 @@ def check_sizes(key: str, sizes: Any) -> None:
         ConfigError: it names the key.
     """
     for name, number in (sizes if isinstance(sizes, Mapping) else {"": sizes}).items():
-        if number is not None and (type(number) is not int or not 1 <= number <= LARGEST):
-            where = f"env_args.{key}.{name}" if name else f"env_args.{key}"
-            raise ConfigError(f"{where} is {shown(number)}; it must be a whole number from 1 to {LARGEST}.")
+        if number is not None:
+            require_number(f"env_args.{key}.{name}" if name else f"env_args.{key}", number, 1, LARGEST, whole=True)
 
 
 def _set(key: str, sizes: Sizes, names: Any) -> dict[str, int]:

@@ -73,19 +73,16 @@ class GymnasiumEnv:
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
         """Refuse bad arguments before a run starts."""
-        time_limit, kwargs, observe = (env_args.get(name) for name in ("time_limit", "kwargs", "observe"))
-        if time_limit is not None and (type(time_limit) is not int or time_limit < 1):
-            raise ConfigError(f"env_args.time_limit is {shown(time_limit)}; it must be a whole number of at least 1.")
-        if kwargs is not None and not isinstance(kwargs, Mapping):
-            raise ConfigError(f"env_args.kwargs is {shown(kwargs)}; it must be a mapping of arguments.")
-        if observe is not None and (not isinstance(observe, list) or any(type(entry) is not int for entry in observe)):
-            raise ConfigError(f"env_args.observe is {shown(observe)}; it must be a list of whole numbers.")
-        if not isinstance(env_args.get("observation_key"), str | None):
-            key = env_args["observation_key"]
-            raise ConfigError(f"env_args.observation_key is {shown(key)}; it must be a path such as position.")
-        infos = env_args.get("infos")
-        if infos is not None and not (isinstance(infos, list) and all(isinstance(key, str) for key in infos)):
-            raise ConfigError(f"env_args.infos is {shown(infos)}; it must be a list of the infos' keys.")
+        for name, fits, what in (
+            ("time_limit", lambda value: type(value) is int and value >= 1, "a whole number of at least 1"),
+            ("kwargs", lambda value: isinstance(value, Mapping), "a mapping of arguments"),
+            ("observe", lambda value: _is_list_of(int, value), "a list of whole numbers"),
+            ("observation_key", lambda value: isinstance(value, str), "a path such as position"),
+            ("infos", lambda value: _is_list_of(str, value), "a list of the infos' keys"),
+        ):
+            value = env_args.get(name)
+            if value is not None and not fits(value):
+                raise ConfigError(f"env_args.{name} is {shown(value)}; it must be {what}.")
         cls(**env_args).close()
 
     @classmethod
@@ -189,6 +186,10 @@ class GymnasiumEnv:
 
     def close(self) -> None:
         self._env.close()
+
+
+def _is_list_of(kind: type, value: Any) -> bool:
+    return isinstance(value, list) and all(type(entry) is kind for entry in value)
 
 
 def _is_vector(observations: Mapping[str, FieldSpec]) -> bool:

@@ -49,8 +49,6 @@ class PettingZoo:
             raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, (*REWARDS, EACH))}")
         if (state := env_args.get("state", OWN)) not in STATES:
             raise ConfigError(f"env_args.state is '{shown(state)}'.{suggestion(str(state), STATES)}")
-        if env_args.get("groups") is None and reward != EACH:
-            PettingZooEnv.check_args(**env_args)
         this = repr(sorted((key, value) for key, value in env_args.items() if key != "seed"))
         if this in _TRIED:
             return

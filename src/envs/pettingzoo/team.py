@@ -47,7 +47,9 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
         seed: int | None = None,
         state: str = OWN,
     ):
-        self.check_args(key=key, time_limit=time_limit, kwargs=kwargs, reward=reward)
+        modules.require_arguments(key, time_limit, kwargs)
+        if reward not in REWARDS:
+            raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, REWARDS)}")
         super().__init__(modules.made(key, time_limit, kwargs), key, time_limit, seed, state)
         self._n_actions = [self._count_actions(key, agent) for agent in self._agents]
         self.players = {agent: Agent(self._env, agent) for agent in self._agents}
@@ -56,20 +58,6 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
         self.n_agents = len(self._agents)
         self.reset()
         self.forget_episode(seed)
-
-    @classmethod
-    def check_args(
-        cls,
-        key: str = "mpe2.simple_spread_v3",
-        time_limit: int = 25,
-        kwargs: dict | None = None,
-        reward: str = "sum",
-        **others,
-    ) -> None:
-        """Refuse bad arguments before a run starts."""
-        modules.require_arguments(key, time_limit, kwargs)
-        if reward not in REWARDS:
-            raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, REWARDS)}")
 
     def _count_actions(self, key: str, agent: str) -> int:
         from gymnasium.spaces import Discrete

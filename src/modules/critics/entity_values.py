@@ -34,7 +34,7 @@ class EntityValues(nn.Module):
         return heads["value"].unflatten(0, steps)
 
     def take_in(self, batch: Any, mask: th.Tensor) -> None:
-        """Count the entities of a batch of T columns where `mask` `[B, T, 1]` is not 0 in their normalisation."""
+        """Count the entities of a batch of T steps where `mask` `[B, T, 1]` is not 0 in their normalisation."""
         take_in(self.net, self._fields, batch, mask)
 
 

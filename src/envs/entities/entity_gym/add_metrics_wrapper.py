@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from envs.entities.actions import ActionName, ActionSpace
-from envs.entities.entity_gym.vec_env import Metric, VecEnv, VecObs
-from envs.entities.observation import ObsSpace
+from envs.entities import ActionName, ObsSpace
+from envs.entities.entity_gym.vec_env import Metric, VecEnv, VecObs, VecWrapper
 from envs.entities.reading import GLOBAL
 
 
-class AddMetricsWrapper(VecEnv):
+class AddMetricsWrapper(VecWrapper):
     """Adds to `VecObs.metrics`: step, reward, episodic_reward, episode_length, entity_count, entity_count/TYPE.
 
     Args:
@@ -19,6 +18,7 @@ class AddMetricsWrapper(VecEnv):
     """
 
     def __init__(self, env: VecEnv, filter: np.ndarray | None = None):
+        super().__init__(env)
         self.env = env
         self.entity_types = [*env.obs_space().entities, *([GLOBAL] if env.has_global_entity() else [])]
         self.total_reward = np.zeros(len(env), np.float32)
@@ -33,21 +33,6 @@ class AddMetricsWrapper(VecEnv):
         obs = self.env.act(actions, obs_filter)
         self.total_steps += 1
         return self._with_metrics(obs)
-
-    def render(self, **kwargs: Any) -> np.ndarray:
-        return self.env.render(**kwargs)
-
-    def close(self) -> None:
-        self.env.close()
-
-    def __len__(self) -> int:
-        return len(self.env)
-
-    def obs_space(self) -> ObsSpace:
-        return self.env.obs_space()
-
-    def action_space(self) -> dict[ActionName, ActionSpace]:
-        return self.env.action_space()
 
     def _with_metrics(self, obs: VecObs) -> VecObs:
         self.total_reward += obs.reward

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from envs.entities import Action, ActionName, ActionSpace, Environment, Observation, ObsSpace
 from envs.entities.acting import actions_for
-from envs.entities.actions import Action, ActionName, ActionSpace
 from envs.entities.entity_gym.vec_env import VecEnv, VecObs, batched
-from envs.entities.environment import Environment
 from envs.entities.numbering import EntityNumbering, Frames, ObservationError
-from envs.entities.observation import Observation, ObsSpace
 from utils.errors import MusterError
 
 

@@ -10,11 +10,9 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from envs.entities.actions import ActionName, ActionSpace
+from envs.entities import ActionName, ActionSpace, Environment, ObsSpace
 from envs.entities.entity_gym.env_list import EnvList, maker
 from envs.entities.entity_gym.vec_env import VecEnv, VecObs
-from envs.entities.environment import Environment
-from envs.entities.observation import ObsSpace
 from utils.errors import MusterError
 from utils.processes.child_process import CONTEXT, ChildProcess
 from utils.ragged.buffer import RaggedBufferI64

@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from envs.entities.actions import ActionName, ActionSpace
-from envs.entities.environment import Environment
+from envs.entities import ActionName, ActionSpace, Environment, Observation, ObsSpace
 from envs.entities.numbering import EntityNumbering
-from envs.entities.observation import Observation, ObsSpace
 from utils.errors import MusterError
 
 

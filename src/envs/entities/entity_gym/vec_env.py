@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from envs.entities.actions import ActionName, ActionSpace, EntityName, GlobalCategoricalActionSpace
+from envs.entities import ActionName, ActionSpace, EntityName, GlobalCategoricalActionSpace, Observation, ObsSpace
 from envs.entities.numbering import EntityNumbering, Frames, Offers
-from envs.entities.observation import EpisodeStats, Observation, ObsSpace
+from envs.entities.observation import EpisodeStats
 from envs.entities.reading import GLOBAL
 from envs.entities.reading import metrics as numbers_to_log
 from utils.errors import MusterError
@@ -200,6 +200,28 @@ class VecEnv(ABC):
     def has_global_entity(self) -> bool:
         """Whether `VecObs.features` has `__global__`."""
         return has_global_entity(self.obs_space(), self.action_space())
+
+
+class VecWrapper(VecEnv):
+    """Another one, of which a subclass changes something."""
+
+    def __init__(self, inner: VecEnv):
+        self.inner = inner
+
+    def render(self, **kwargs: Any) -> np.ndarray:
+        return self.inner.render(**kwargs)
+
+    def close(self) -> None:
+        self.inner.close()
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+    def obs_space(self) -> ObsSpace:
+        return self.inner.obs_space()
+
+    def action_space(self) -> dict[ActionName, ActionSpace]:
+        return self.inner.action_space()
 
 
 def has_global_entity(obs_space: ObsSpace, action_space: Mapping[ActionName, ActionSpace]) -> bool:

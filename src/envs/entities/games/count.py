@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities import ActionSpace, CategoricalActionMask, CategoricalActionSpace, Entity, Observation, ObsSpace
 from envs.entities.games.seeded import SeededGame, require_whole
-from envs.entities.observation import Entity, Observation, ObsSpace
 from utils.errors import ConfigError
 
 PLAYER, BEAN, COUNT = "Player", "Bean", "count"

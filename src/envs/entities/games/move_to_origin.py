@@ -4,9 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities import ActionSpace, CategoricalActionMask, CategoricalActionSpace, Entity, Observation, ObsSpace
 from envs.entities.games.seeded import SeededGame
-from envs.entities.observation import Entity, Observation, ObsSpace
 
 SPACESHIP = "Spaceship"
 HORIZONTAL, VERTICAL = "horizontal_thruster", "vertical_thruster"

@@ -3,11 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envs.entities.actions import (
-    ActionSpace,
-    GlobalCategoricalActionMask,
-    GlobalCategoricalActionSpace,
-)
+from envs.entities.actions import ActionSpace, GlobalCategoricalActionMask, GlobalCategoricalActionSpace
 from envs.entities.environment import Environment
 from envs.entities.observation import Observation, ObsSpace
 

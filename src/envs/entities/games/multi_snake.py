@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities import ActionSpace, CategoricalActionMask, CategoricalActionSpace, Entity, Observation, ObsSpace
 from envs.entities.games.seeded import SeededGame, require_whole
-from envs.entities.observation import Entity, Observation, ObsSpace
 from utils.errors import ConfigError
 
 HEAD, BODY, FOOD, MOVE = "SnakeHead", "SnakeBody", "Food", "move"

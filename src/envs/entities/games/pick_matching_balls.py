@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envs.entities.actions import ActionSpace, SelectEntityActionMask, SelectEntityActionSpace
+from envs.entities import ActionSpace, Entity, Observation, ObsSpace, SelectEntityActionMask, SelectEntityActionSpace
 from envs.entities.games.seeded import SeededGame, require_whole
-from envs.entities.observation import Entity, Observation, ObsSpace
 
 BALL, PLAYER, PICK = "Ball", "Player", "Pick Ball"
 COLOURS, FEWEST = 6, 3

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envs.entities.actions import ActionSpace, CategoricalActionMask, CategoricalActionSpace
+from envs.entities import ActionSpace, CategoricalActionMask, CategoricalActionSpace, Entity, Observation, ObsSpace
 from envs.entities.games.seeded import SeededGame
-from envs.entities.observation import Entity, Observation, ObsSpace
 
 PLAYER, OPPONENT, THROW = "Player", "Opponent", "throw"
 THROWS = ["rock", "paper", "scissors"]

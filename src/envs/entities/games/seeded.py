@@ -2,7 +2,7 @@
 
 import random
 
-from envs.entities.environment import Environment
+from envs.entities import Environment
 from utils.errors import ConfigError
 from utils.plain_values import shown
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from envs.entities.actions import ActionSpace
+from envs.entities import ActionSpace, ObsSpace
 from envs.entities.entity_gym.ragged_dict import RaggedActionDict, RaggedBatchDict
 from envs.entities.entity_gym.serialization.msgpack_ragged import loads
 from envs.entities.entity_gym.serialization.sample_recorder import VERSION, Sample
 from envs.entities.entity_gym.vec_env import VecActionMask
-from envs.entities.observation import ObsSpace
 from utils.errors import MusterError
 from utils.files.regular_files import open_regular
 from utils.ragged.buffer import RaggedBufferBool, RaggedBufferF32, RaggedBufferI64

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from envs.entities.actions import ActionName, ActionSpace
+from envs.entities import ActionName, ActionSpace, ObsSpace
 from envs.entities.entity_gym.serialization.msgpack_ragged import dumps, loads
-from envs.entities.entity_gym.vec_env import VecActionMask, VecEnv, VecObs
-from envs.entities.observation import ObsSpace
+from envs.entities.entity_gym.vec_env import VecActionMask, VecEnv, VecObs, VecWrapper
 from utils.ragged.buffer import RaggedBuffer, RaggedBufferF32, RaggedBufferI64
 
 VERSION = 1
@@ -86,7 +85,7 @@ class SampleRecorder:
         self.file.write(data)
 
 
-class SampleRecordingVecEnv(VecEnv):
+class SampleRecordingVecEnv(VecWrapper):
     """Records each step of `inner`.
 
     Args:
@@ -94,7 +93,8 @@ class SampleRecordingVecEnv(VecEnv):
     """
 
     def __init__(self, inner: VecEnv, out_path: str, subsample: int = 1):
-        self.inner, self.out_path, self.subsample = inner, out_path, subsample
+        super().__init__(inner)
+        self.out_path, self.subsample = out_path, subsample
         self.sample_recorder = SampleRecorder(out_path, inner.action_space(), inner.obs_space(), subsample)
         self.last_obs: VecObs | None = None
         self.episodes = list(range(len(inner)))
@@ -127,21 +127,9 @@ class SampleRecordingVecEnv(VecEnv):
         self._begin_episodes(np.flatnonzero(obs.done).tolist())
         return obs
 
-    def render(self, **kwargs: Any) -> np.ndarray:
-        return self.inner.render(**kwargs)
-
-    def action_space(self) -> dict[ActionName, ActionSpace]:
-        return self.inner.action_space()
-
-    def obs_space(self) -> ObsSpace:
-        return self.inner.obs_space()
-
-    def __len__(self) -> int:
-        return len(self.inner)
-
     def close(self) -> None:
         self.sample_recorder.close()
-        self.inner.close()
+        super().close()
 
     def _begin_episodes(self, rows: Sequence[int]) -> None:
         for row in rows:
