@@ -19,8 +19,7 @@ from cli.compose import compose_config
 from controllers.basic_controller import BasicMAC
 from experiment.assembly import assemble
 from experiment.loop import TrainingLoop
-from records.diagnosis import diagnosed
-from records.diagnosis_text import text_of
+from records.diagnosis import diagnosed, text_of
 from records.diagnostics import CALLS, LONGEST, TIMES
 from records.metric_rows import Rows
 from utils.config.merging import recursive_dict_update

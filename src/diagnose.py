@@ -17,8 +17,7 @@ def _parser() -> OptionParser:
 
 
 def _print(words: list[str]) -> None:
-    from records.diagnosis import diagnosed
-    from records.diagnosis_text import text_of
+    from records.diagnosis import diagnosed, text_of
     from records.find_run import find_run
     from records.layout import DIAGNOSTICS
     from records.metric_rows import read_rows, whole_lines

@@ -32,8 +32,7 @@ from records.console_log import get_logger
 from records.find_run import find_run
 from records.installed_packages import installed_packages
 from records.layout import RUNS, SACRED
-from records.past_sacred import PastSacredError, past_sacred
-from records.sacred_files import RunRecorder, check_run_id
+from records.sacred_files import PastSacredError, RunRecorder, check_run_id, past_sacred
 from records.sacred_mongo import mongo_recorder
 from replays.best_model import find_model
 from utils.config.merging import default_config, recursive_dict_update

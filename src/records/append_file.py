@@ -74,14 +74,14 @@ class AppendFile:
         if self.path is None or self._given_up:
             return False
         try:
-            self._open()
+            descriptor = self._opened(self.path)
             while self._pending:
-                self._write(self._pending[0])
+                self._write(descriptor, self._pending[0])
                 chunk = self._pending.popleft()
                 self.size += len(chunk)
                 self.crc32 = zlib.crc32(chunk, self.crc32)
             if to_disk:
-                os.fsync(self._descriptor)
+                os.fsync(descriptor)
         except OSError as error:
             self._notice.failed(error)
             if self._notice.patience_is_over():
@@ -91,40 +91,42 @@ class AppendFile:
         return not self._given_up
 
     def adopt(self, size: int, crc32: int) -> None:
-        """Continue the file at `path` after its first `size` bytes, of checksum `crc32`; the rest is cut off."""
+        """Continue the file that was named after its first `size` bytes, of checksum `crc32`; the rest is cut off."""
         if size:  # the head is in it
             self._pending.clear()
         self.size, self.crc32 = size, crc32
-        with suppress(OSError):  # the next line reports the problem
-            self._descriptor = os.open(self.path, _APPENDING)
+        if self.path is not None:
+            with suppress(OSError):  # the next line reports the problem
+                self._descriptor = os.open(self.path, _APPENDING)
         self.flush()
 
-    def _open(self) -> None:
+    def _opened(self, path: str) -> int:
         if self._descriptor is None:
             if self.size:
-                self._descriptor = os.open(self.path, _APPENDING)
+                self._descriptor = os.open(path, _APPENDING)
             else:
-                if os.path.lexists(self.path):
-                    set_aside(self.path)
-                os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-                self._descriptor = os.open(self.path, _APPENDING | os.O_CREAT | os.O_EXCL, 0o600)
+                if os.path.lexists(path):
+                    set_aside(path)
+                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+                self._descriptor = os.open(path, _APPENDING | os.O_CREAT | os.O_EXCL, 0o600)
         status = os.fstat(self._descriptor)
         if status.st_nlink == 0:
             self._give_up(FileNotFoundError(errno.ENOENT, "it was removed"))
         elif status.st_size > self.size:  # a torn chunk, or rows of a killed session after its last checkpoint
             os.ftruncate(self._descriptor, self.size)
+        return self._descriptor
 
-    def _write(self, chunk: bytes) -> None:
+    def _write(self, descriptor: int, chunk: bytes) -> None:
         rest = memoryview(chunk)
         try:
             while rest:
-                count = os.write(self._descriptor, rest)
+                count = os.write(descriptor, rest)
                 if count == 0:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
                 rest = rest[count:]
         except OSError:
             with suppress(OSError):  # it is cut off before the next chunk
-                os.ftruncate(self._descriptor, self.size)
+                os.ftruncate(descriptor, self.size)
             raise
 
     def _give_up(self, error: OSError) -> None:

@@ -34,4 +34,4 @@ class CapturedStream(TeeingStreamProxy):
 
 def capture_with_lasting_streams() -> None:
     """Have Sacred capture with `CapturedStream`; it has no setting for that."""
-    stdout_capturing.TeeingStreamProxy = CapturedStream
+    stdout_capturing.TeeingStreamProxy = CapturedStream  # type: ignore[misc]

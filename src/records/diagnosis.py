@@ -1,17 +1,20 @@
 """What the diagnostics of a run come to: read from `runs/<token>/diagnostics.csv` (`records.diagnostics` writes it)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from records.diagnostics import CALLS, LONGEST, MACHINE, MONITOR, TIMES
 from records.metric_rows import Rows
 
+# the time of a thread that plays ahead passes beside the others'
+BESIDE = ("ahead",)
 
-class PathTime(NamedTuple):
+
+@dataclass(frozen=True)
+class PathTime:
     """One path of the timer.
 
     Attributes:
@@ -35,7 +38,8 @@ class PathTime(NamedTuple):
         return self.path.rpartition("/")[2]
 
 
-class Summary(NamedTuple):
+@dataclass(frozen=True)
+class Summary:
     """A monitored value, or a figure of the machine, over the whole run; NaN for what is unknown."""
 
     name: str
@@ -111,3 +115,51 @@ def _of_windows(name: str, rows: Mapping[str, Rows]) -> Summary:
     newest = mean[max(counts)]
     ends = min(least.values()), max(greatest.values())
     return Summary(name, int(total), middle, math.sqrt(squares / total), *ends, newest, bad)
+
+
+def text_of(diagnosis: Diagnosis, depth: int = -1) -> str:
+    """Tables of times, monitored values and the machine, as far as there are any.
+
+    Args:
+        depth: of the timer's paths; 0: the top only, -1: all.
+    """
+    parts = [f"After {diagnosis.t_env} steps"]
+    times = [path for path in diagnosis.times if depth < 0 or path.depth <= depth]
+    if times:
+        total = sum(path.seconds for path in diagnosis.times if path.depth == 0 and path.path not in BESIDE)
+        head = ("time", "seconds", "share", "calls", "mean ms", "longest ms")
+        parts.append(_table(head, (_time_row(path, total) for path in times)))
+    for title, summaries in (("monitored", diagnosis.monitored), ("machine", diagnosis.machine)):
+        if summaries:
+            columns = (title, "count", "mean", "std", "min", "max", "last", "not finite")
+            parts.append(_table(columns, map(_summary_row, summaries)))
+    return "\n\n".join(parts)
+
+
+def _time_row(path: PathTime, total: float) -> Sequence[str]:
+    share = f"{100 * path.seconds / total:.1f} %" if total else ""
+    mean = f"{1000 * path.seconds / path.count:.3f}" if path.count else ""
+    name = f"{'  ' * path.depth}{path.name}"
+    return name, f"{path.seconds:.2f}", share, str(path.count), mean, f"{1000 * path.longest:.1f}"
+
+
+def _summary_row(summary: Summary) -> Sequence[str]:
+    figures = (summary.mean, summary.std, summary.least, summary.greatest, summary.last)
+    return (
+        summary.name,
+        str(summary.count),
+        *(f"{figure:.4g}" for figure in figures),
+        str(summary.not_finite) if summary.not_finite else "",
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

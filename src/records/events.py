@@ -1,18 +1,16 @@
-"""TensorBoard's event files, written by tensorboard-logger.
-
-tensorboard-logger 0.1.0 opens a plain file, whose writes raise on a full disk; `open`, as its module sees it, opens an
-`AppendFile` instead. How it can be imported at all: `utils.old_tensorboard_logger`.
-"""
+"""TensorBoard's event files: messages of the package tensorboard, with the tags of PyMARL's tensorboard-logger."""
 
 import logging
 import os
+import re
 import socket
+import struct
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from records.append_file import AppendFile
 from utils.files.regular_files import open_regular
-from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
 
 _PREFIX = "events.out.tfevents."
 
@@ -27,25 +25,41 @@ class EventWriter:
     name = "tensorboard"
 
     def __init__(self, folder: str, console: logging.Logger | None = None):
+        # TensorFlow, where it is installed, is not imported
+        from tensorboard.compat.proto import event_pb2, summary_pb2
+
         self._folder = os.path.abspath(folder)
         self._console = console or logging.getLogger()
         self._earlier: dict[str, int] = {}
         self._file = AppendFile(None, "TensorBoard's event file", self._console)
-        self._records = _Records(self._file)
-        let_tensorboard_logger_be_imported()
-        from tensorboard_logger import tensorboard_logger as library
-
-        library.open = lambda name, mode: self._records
-        try:
-            self._logger = library.Logger(os.curdir)  # it makes its folder if that is not there; this one is
-        finally:
-            del library.open
+        self._event, self._summary = event_pb2.Event, summary_pb2.Summary
+        self._tags: dict[str, str] = {}
+        self._write(file_version="brain.Event:2")
 
     def log_value(self, key: str, value: float, step: int) -> None:
         """Append one scalar; it is on disk when the call returns, unless the disk does not let it."""
         if self._file.path is None:
             self._file.move(os.path.join(self._folder, _next_name(self._folder)))
-        self._logger.log_value(key, value, step)
+        scalar = self._summary.Value(tag=self._tag(key), simple_value=value)
+        self._write(step=step, summary=self._summary(value=[scalar]))
+
+    def _write(self, **content: Any) -> None:
+        event = self._event(wall_time=time.time(), **content).SerializeToString()
+        length = struct.pack("<Q", len(event))
+        checksums = [struct.pack("<I", _masked_crc32c(part)) for part in (length, event)]
+        self._file.append(length + checksums[0] + event + checksums[1])
+
+    def _tag(self, key: str) -> str:
+        """The key as tensorboard-logger, which PyMARL logs by, names it; keys that become the same are numbered."""
+        if key not in self._tags:
+            start = key if re.match("[A-Za-z0-9.]", key) else f".{key}"
+            tag = base = "_".join(re.findall(r"[A-Za-z0-9_.\-/]+", start))
+            number = 0
+            while tag in self._tags.values():
+                number += 1
+                tag = f"{base}/{number}"
+            self._tags[key] = tag
+        return self._tags[key]
 
     def flush(self) -> None:
         """Write waiting values."""
@@ -53,8 +67,8 @@ class EventWriter:
 
     def state_dict(self) -> dict[str, int]:
         """Bytes that are surely written of every event file, by name."""
-        own = {os.path.basename(self._file.path): self._file.size} if self._file.size else {}
-        return {**self._earlier, **own}
+        path, size = self._file.path, self._file.size
+        return {**self._earlier, os.path.basename(path): size} if path and size else dict(self._earlier)
 
     def resume(self, state: dict[str, int], stats: Mapping[str, list[tuple[int, float]]]) -> None:
         """Cut the folder's event files back to the sizes in `state`; those that are not named there are removed.
@@ -86,14 +100,30 @@ class EventWriter:
                     f"{path} cannot be cut back to where the run resumes: {error.strerror}. TensorBoard's "
                     "curves have a gap or points twice; those of the metric log are right."
                 )
-        self._records.dropped = True
-        for key in stats:  # the library numbers names that it cannot tell apart in their order
-            self._logger.log_value(key, 0.0, 0)
-        self._records.dropped = False
+        for key in stats:
+            self._tag(key)
 
     def close(self, finished: bool) -> None:
         """Write waiting values."""
         self.flush()
+
+
+def _crc32c_of(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+_CRC32C = [_crc32c_of(byte) for byte in range(256)]
+
+
+def _masked_crc32c(data: bytes) -> int:
+    """The checksum of TFRecord files."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _CRC32C[(crc ^ byte) & 0xFF] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def _next_name(folder: str) -> str:
@@ -105,24 +135,3 @@ def _next_name(folder: str) -> str:
             if name.startswith(_PREFIX) and stamp.isdecimal():
                 seconds = max(seconds, int(stamp) + 1)
     return f"{_PREFIX}{seconds}.{socket.gethostname()}"
-
-
-class _Records:
-    """The file as tensorboard-logger sees it, which writes a record in four pieces and then flushes."""
-
-    def __init__(self, file: AppendFile):
-        self.dropped = False
-        self._file = file
-        self._pieces: list[bytes] = []
-
-    def write(self, piece: bytes) -> None:
-        self._pieces.append(piece)
-
-    def flush(self) -> None:
-        record = b"".join(self._pieces)
-        self._pieces.clear()
-        if not self.dropped:
-            self._file.append(record)
-
-    def close(self) -> None:
-        """Nothing is open."""

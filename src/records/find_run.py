@@ -119,13 +119,13 @@ def latest_run(results: Path) -> FoundRun:
         time = manifest.get("time")
         found.append((time if isinstance(time, int | float) else 0.0, -1, token))
     found += [(sacred_time(results / SACRED / str(n)), n, "") for n in sacred_numbers(results)]
-    for _, number, token in sorted(found, reverse=True):
-        if token:
-            return FoundRun(results, token)
+    for _, number, of_checkpoint in sorted(found, reverse=True):
+        if of_checkpoint:
+            return FoundRun(results, of_checkpoint)
         folder = results / SACRED / str(number)
-        token = token_in(json_mapping(folder / "info.json"))
-        if token is not None and json_mapping(folder / "config.json").get("evaluate") is not True:
-            return FoundRun(results, token, str(number))
+        of_sacred = token_in(json_mapping(folder / "info.json"))
+        if of_sacred is not None and json_mapping(folder / "config.json").get("evaluate") is not True:
+            return FoundRun(results, of_sacred, str(number))
     raise ConfigError(f"{results} has no run that trained.{ELSEWHERE}")
 
 

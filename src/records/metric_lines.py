@@ -9,10 +9,15 @@ Supervisors of runs read its end, and do without NumPy, whose import takes longe
 
 import csv
 import io
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
+from records.layout import METRICS, RUNS
 from records.limits import LONGEST_KEY
+from records.tokens import is_token
+from utils.files.regular_files import open_regular
 
 HEADER = b"t_env,episode,seconds,key,value\n"
 QUOTE = b'"'
@@ -21,6 +26,8 @@ LARGEST_STEP = 2.0**53
 # bytes of a line that can be a row; bytes of a block
 LONGEST_LINE = 8 * LONGEST_KEY
 _PART = 4 * 2**20
+# bytes from the end of a log; a line has at most a few hundred
+_TAIL = 2**14
 
 
 class MetricRow(NamedTuple):
@@ -52,6 +59,24 @@ def parse_metric_log(content: bytes) -> list[MetricRow]:
     return rows
 
 
+def progress(results: Path, token: str) -> tuple[int, float] | None:
+    """(environment steps, seconds of training in all sessions) at a run's last logged value.
+
+    None before the first, and for a name that no run can have.
+    """
+    if not is_token(token):
+        return None
+    try:
+        with open_regular(results / RUNS / token / METRICS) as file:
+            file.seek(max(os.fstat(file.fileno()).st_size - _TAIL, 0))
+            tail = file.read(_TAIL)
+    except OSError:
+        return None
+    # the first line may be cut off
+    rows = parse_metric_log(tail if len(tail) < _TAIL else tail.partition(b"\n")[2])
+    return (rows[-1].t_env, rows[-1].seconds) if rows else None
+
+
 def quoted(key: str) -> str:
     """A key as it stands in a row: in quotes if it has a comma, a quote or a line's end."""
     return '"' + key.replace('"', '""') + '"' if any(c in key for c in ',"\r\n') else key
@@ -75,8 +100,9 @@ def rows_in(part: bytes) -> tuple[list[list[float]], list[str]]:
     if QUOTE in part:
         return _table([row for row in _csv_rows(text) if len(row) == 5 and numbers_in(row[:3] + row[4:]) is not None])
     cells = text.replace("\n", ",").split(",")[:-1]
-    numbers = [numbers_in(cells[column::5]) for column in (0, 1, 2, 4)]
-    if len(cells) % 5 or any(column is None for column in numbers):
+    columns = [numbers_in(cells[column::5]) for column in (0, 1, 2, 4)]
+    numbers = [column for column in columns if column is not None]
+    if len(cells) % 5 or len(numbers) < 4:
         rows = [line.split(",") for line in text.split("\n")]  # not splitlines: keys may have other ends of lines
         return _table([row for row in rows if len(row) == 5 and numbers_in(row[:3] + row[4:]) is not None])
     return numbers, cells[3::5]

@@ -61,7 +61,7 @@ class MetricLog:
             with open_regular(path) as file:
                 content = file.read(position["bytes"])
         except OSError as error:
-            reason = error.strerror
+            reason = error.strerror or reason
         else:
             if len(content) == position["bytes"] and zlib.crc32(content) == position["crc32"]:
                 self._file.adopt(position["bytes"], position["crc32"])

@@ -68,8 +68,8 @@ def read_rows(body: bytes, keys: Iterable[str] | None = None, resumed: bool = Fa
     wanted = None if keys is None else set(keys)
     by_key = {}
     order = np.argsort(which, kind="stable")
-    firsts = np.flatnonzero(np.r_[True, which[order][1:] != which[order][:-1]]) if len(which) else []
-    for positions in np.split(order, firsts[1:]) if len(which) else []:
+    changes = np.flatnonzero(which[order][1:] != which[order][:-1]) + 1
+    for positions in np.split(order, changes) if len(which) else []:
         key = names[which[positions[0]]]
         if wanted is None or key in wanted:
             by_key[key] = _up_to_date(Rows(*table[:, positions]))
@@ -121,7 +121,8 @@ def _rows_of(body: bytes, key: str) -> Rows:
 
 def _all_rows(body: bytes) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Every well-formed row: numbers [4, rows], and which of the keys each has [rows]; at most MOST_METRICS keys."""
-    tables, names, codes = [np.empty((4, 0))], [np.empty(0, np.int32)], {}
+    tables, names = [np.empty((4, 0))], [np.empty(0, np.int32)]
+    codes: dict[str, int] = {}
     for part in parts_of(body):
         numbers, keys = rows_in(part)
         table = np.array(numbers, dtype=np.float64)

@@ -47,7 +47,8 @@ class _Bar(tqdm):
         # without a rate, tqdm computes it from the time that has passed
         figures = {**super().format_dict, "elapsed": time.monotonic() - self._made, "rate": None}
         texts = {key: f"{name}={self.statistics[key]:.2f}" for key, name in SHOWN.items() if key in self.statistics}
-        shown, line = set(), ""
+        shown: set[str] = set()
+        line = ""
         for key in filter(texts.get, FIRST_TO_LAST):
             more = ", ".join(text for name, text in texts.items() if name in shown | {key})
             # where it is not given a width, tqdm draws a bar of ten characters

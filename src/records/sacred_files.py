@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,24 @@ from sacred.serializer import flatten
 
 from records.append_file import AppendFile
 from records.fault_notice import FaultNotice
-from records.past_sacred import past_sacred
 from records.thinning import ThinnedSeries, thinned_info
 from utils.errors import ConfigError, MusterError
 from utils.files.whole_files import write_whole
 
 _PLAIN = {int, float, str, bool, type(None)}
+
+
+class PastSacredError(BaseException):
+    """Carries a MusterError, its `__cause__`, through Sacred, which would print a traceback for every Exception."""
+
+
+@contextmanager
+def past_sacred() -> Iterator[None]:
+    """Let a MusterError of this block leave Sacred as a PastSacredError."""
+    try:
+        yield
+    except MusterError as error:
+        raise PastSacredError(str(error)) from error
 
 
 class RunRecorder(FileStorageObserver):
@@ -194,7 +207,7 @@ class RunRecorder(FileStorageObserver):
         """Write all unsaved files; failures are logged once, and the files stay unsaved."""
         self.save_cout()
         self._unsaved |= {name for name in self._saved if not os.path.exists(os.path.join(self.dir, name))}
-        error = None
+        error: Exception | None = None
         for copy in list(self._copies):
             try:
                 os.makedirs(self.dir, mode=0o700, exist_ok=True)

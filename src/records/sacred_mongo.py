@@ -163,7 +163,8 @@ class MongoRecorder(MongoObserver):
         """Connect and start the record if that failed before, and write. Returns whether it worked."""
         try:
             if not self._connected:
-                timeouts = dict.fromkeys(("serverSelectionTimeoutMS", "connectTimeoutMS", "socketTimeoutMS"), TIMEOUT)
+                names = ("serverSelectionTimeoutMS", "connectTimeoutMS", "socketTimeoutMS")
+                timeouts: dict[str, Any] = dict.fromkeys(names, TIMEOUT)
                 super().__init__(self._url, self._database, priority=PRIORITY, **timeouts)
                 self._connected = True
             if self._begin is not None:

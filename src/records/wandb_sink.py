@@ -50,6 +50,7 @@ class WandbSink(ServiceSink):
         console: logging.Logger,
     ):
         super().__init__("Weights & Biases", console)
+        self._folder = folder
         self._arguments = {"project": project, "entity": team or None, "mode": mode, "config": config}
         self._arguments |= {"dir": folder, "name": token, "group": token}
         self._run: Any = None
@@ -58,7 +59,7 @@ class WandbSink(ServiceSink):
         wandb = _import_wandb()
         # the console is Sacred's to capture
         settings = wandb.Settings(console="off", silent=True, save_code=False, init_timeout=10)
-        os.makedirs(self._arguments["dir"], exist_ok=True)
+        os.makedirs(self._folder, exist_ok=True)
         notes = f"continues {self.continues}" if self.continues else None
         self._run = wandb.init(**self._arguments, notes=notes, settings=settings)
         self._run.define_metric("t_env")

@@ -5,11 +5,11 @@ import signal
 from functools import partial
 
 import pytest
-from suites.command.fork_server import fork_server
 
 from forked import run_command
 from records.metric_rows import read_metric_log
 from suite_children import folder_in, launcher
+from suites.command.processes import fork_server
 from suites.command.runs import checked_runs
 from suites.launch import launcher as launchers
 from suites.plan.resources import Machine

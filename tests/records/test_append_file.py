@@ -94,29 +94,6 @@ def test_between_tries_chunks_wait(tmp_path, monkeypatch):
     assert (tmp_path / "file").read_bytes() == b"0\n1\n2\n3\n4\n5\n"
 
 
-def test_a_torn_chunk_is_cut_off_later_if_not_at_once(tmp_path, monkeypatch):
-    write = os.write
-
-    def torn(fd, data):
-        if len(data) < 4:  # the rest of it
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return write(fd, data[:2])
-
-    def stuck(fd, size):
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
-
-    file = _file(tmp_path / "file", head=b"head\n")
-    file.flush()
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", torn)
-        patch.setattr(os, "ftruncate", stuck)
-        file.append(b"one\n")
-    assert (tmp_path / "file").read_bytes() == b"head\non"
-    assert file.size == 5
-    file.append(b"two\n")
-    assert (tmp_path / "file").read_bytes() == b"head\none\ntwo\n"
-
-
 def test_an_hour_of_failures_ends_the_file(tmp_path, monkeypatch, caplog):
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
@@ -176,18 +153,6 @@ def test_a_removed_file_is_given_up(tmp_path, caplog, how):
         f"The file {path} is given up: it was removed. The run continues; nothing more is written there."
     ]
     assert path.read_bytes() == b"somebody's" if how == "replaced" else not path.exists()
-
-
-def test_a_file_of_an_earlier_session_is_cut_back(tmp_path):
-    path = tmp_path / "file"
-    path.write_bytes(b"head\none\nafter the checkpoint\n")
-    file = _file(path, head=b"head\n")
-    file.adopt(9, zlib.crc32(b"head\none\n"))
-    assert path.read_bytes() == b"head\none\n"
-    file.append(b"two\n")
-    assert path.read_bytes() == b"head\none\ntwo\n"
-    assert (file.size, file.crc32) == (13, zlib.crc32(b"head\none\ntwo\n"))
-    assert os.listdir(tmp_path) == ["file"]
 
 
 def test_another_file_of_that_name_is_kept(tmp_path):

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from diagnose import main as diagnose
-from records.diagnosis import diagnosed
-from records.diagnosis_text import text_of
+from records.diagnosis import diagnosed, text_of
 from records.diagnostics import Diagnostics
 from records.machine import MachineSampler, require_packages
 from records.metric_rows import read_metric_log, read_rows, whole_lines

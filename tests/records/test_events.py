@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch as th
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -53,12 +54,18 @@ def _python(code, *arguments):
     return done.stdout.split()
 
 
-WRITE = "from records.events import EventWriter; EventWriter(sys.argv[%d]).log_value('x', 1, 2);"
+OURS = "from records.events import EventWriter; EventWriter(sys.argv[%d]).log_value('x', 1, 2);"
+# tensorboard-logger, which users' files import
+WRITE = (
+    "from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported as let; let();"
+    "from tensorboard_logger import Logger; Logger(sys.argv[%d]).log_value('x', 1, 2);"
+)
 
 
-def test_nothing_false_is_left_among_the_modules(tmp_path):
+@pytest.mark.parametrize("write", [OURS, WRITE])
+def test_nothing_false_is_left_among_the_modules(tmp_path, write):
     code = (
-        f"import sys; {WRITE % 1} EventWriter(sys.argv[2]);"
+        f"import sys; {write % 1} {write % 2}"
         "print(*[n for n in sys.modules if n.split('.')[0] in ('scipy', 'tensorflow')])"
     )
     assert _python(code, tmp_path / "a", tmp_path / "b") == []
@@ -89,13 +96,19 @@ def test_it_is_imported_only_by_those_who_want_it():
     assert _python("import sys; import records.logger; print('tensorboard' in sys.modules)") == ["False"]
 
 
-def test_a_foreign_logger_writes_its_own_file(tmp_path):
-    """`open` is ours only while our own logger opens its file."""
-    EventWriter(str(tmp_path / "ours")).log_value("x", 1, 2)
+def test_tags_are_those_of_tensorboard_logger(tmp_path):
+    """Also of names that become the same, which are numbered."""
+    from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
+
+    let_tensorboard_logger_be_imported()
     from tensorboard_logger import Logger as Theirs
 
-    Theirs(str(tmp_path / "theirs")).log_value("y", 3, 4)
-    assert (_read(tmp_path / "ours"), _read(tmp_path / "theirs")) == ({"x": [(2, 1.0)]}, {"y": [(4, 3.0)]})
+    ours, theirs = EventWriter(str(tmp_path / "ours")), Theirs(str(tmp_path / "theirs"))
+    for step, key in enumerate(["a b", "a_b", "a  b", "_x", "-", "é/1", "a b", "q/1", ".x"]):
+        for writer in (ours, theirs):
+            writer.log_value(key, 0.1 * step, step)
+    assert _read(tmp_path / "ours") == _read(tmp_path / "theirs")
+    assert {"a_b", "a_b/1", "a_b/2"} < set(_read(tmp_path / "ours"))
 
 
 def test_a_users_file_imports_tensorboard_logger_itself(tmp_path):
@@ -107,7 +120,7 @@ def test_a_users_file_imports_tensorboard_logger_itself(tmp_path):
         f"Logger({str(tmp_path / 'b')!r}).log_value('other', 2.0, 4)\n"
         "log_histogram('weights', [1.0, 2.0], 5)\n"
     )
-    code = f"import sys; from utils.config.user_modules import imported; imported('plugins', sys.argv[1]); {WRITE % 2}"
+    code = f"import sys; from utils.config.user_modules import imported; imported('plugins', sys.argv[1]); {OURS % 2}"
     _python(code, tmp_path / "mine.py", tmp_path / "c")
     assert _read(tmp_path / "a") == {"mine": [(3, 0.5)]}
     assert _read(tmp_path / "b") == {"other": [(4, 2.0)]}

@@ -90,17 +90,6 @@ def test_old_values_are_no_recent_ones(caplog):
     assert stats.fitted(40).split("\n")[1:] == ["a:      1.0000   b @7: -20.5000", "c:      2.0000"]
 
 
-def test_a_test_without_a_win_rate_does_not_show_that_of_an_earlier_one(caplog):
-    caplog.set_level("INFO")
-    logger = Logger(logging.getLogger("test"))
-    logger.log_stat("test_return_mean", 3, 1)
-    logger.log_stat("test_battle_won_mean", 0.5, 1)
-    logger.print_test(1)
-    logger.log_stat("test_return_mean", 4, 200)
-    logger.print_test(200)
-    assert caplog.messages == ["Test after 1 step: return 3.00, won 0.50", "Test after 200 steps: return 4.00"]
-
-
 def test_recent_statistics_fit_a_terminal():
     stats = RecentStats(300, 12, {"a": 1.0, "epsilon": 0.4, "long_name_mean": -123.5})
     assert stats.fitted(81).split("\n") == [
@@ -138,7 +127,13 @@ def test_a_test_is_printed_in_one_line(caplog):
     logger.log_stat("test_return_mean", 12.345, 200)
     logger.log_stat("test_battle_won_mean", 0.25, 200)
     logger.print_test(200)
-    assert caplog.messages == ["Test after 100 steps: return 3.00", "Test after 200 steps: return 12.35, won 0.25"]
+    logger.log_stat("test_return_mean", 4, 300)  # without a win rate, that of an earlier one is not shown
+    logger.print_test(300)
+    assert caplog.messages == [
+        "Test after 100 steps: return 3.00",
+        "Test after 200 steps: return 12.35, won 0.25",
+        "Test after 300 steps: return 4.00",
+    ]
 
 
 def test_the_console_is_the_present_standard_output(monkeypatch):

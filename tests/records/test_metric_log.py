@@ -72,17 +72,6 @@ def test_pandas_reads_it_in_one_line(values):
     assert list(frame["episode"]) == list(range(0, 2 * len(values), 2))
 
 
-def test_values_logged_before_there_is_a_file(tmp_path):
-    log = MetricLog(CONSOLE)
-    log.append(ROWS[0])
-    assert log.path is None
-    assert not log.flush()
-    assert log.position() == {"bytes": 0, "crc32": 0}
-    log.open(str(tmp_path / "metrics.csv"))
-    log.append(ROWS[1])
-    assert read_metric_log(tmp_path / "metrics.csv") == ROWS[:2]
-
-
 def test_a_torn_end_is_left_out(tmp_path):
     path = tmp_path / "metrics.csv"
     _log(path, [*ROWS, MetricRow(7, 7, 7.0, "two\nlines", 1.5)])
@@ -96,22 +85,6 @@ def test_a_torn_end_is_left_out(tmp_path):
         assert len(read) >= min(content[:end].count(b"\n") - 1, 5)
     path.write_bytes(HEADER + b"1,2,3.0,loss,0.5\n\xff\xfe,garbage\n9,9\n4,5,6.0,loss,0.25\n")
     assert [row.t_env for row in read_metric_log(path)] == [1, 4]
-
-
-def test_resuming_cuts_back_to_the_position(tmp_path, caplog):
-    path = tmp_path / "metrics.csv"
-    first = _log(path, ROWS[:2])
-    position = first.position()
-    for row in ROWS[2:]:
-        first.append(row)
-    second = MetricLog(CONSOLE)
-    assert second.resume(str(path), position) == ROWS[:2]
-    assert second.position() == position
-    assert read_metric_log(path) == ROWS[:2], "what came after the checkpoint is gone at once"
-    second.append(ROWS[4])
-    assert read_metric_log(path) == [*ROWS[:2], ROWS[4]]
-    assert os.listdir(tmp_path) == ["metrics.csv"]
-    assert caplog.messages == []
 
 
 def test_resuming_before_the_first_value(tmp_path, caplog):

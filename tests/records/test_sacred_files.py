@@ -15,8 +15,7 @@ from sacred import Experiment
 from sacred.observers import FileStorageObserver
 
 from helpers import fill_disk, small_disk
-from records.past_sacred import PastSacredError
-from records.sacred_files import RunRecorder, check_run_id
+from records.sacred_files import PastSacredError, RunRecorder, check_run_id
 from utils.errors import ConfigError
 
 NOW = datetime.datetime(2026, 1, 2, 3, 4, 5)

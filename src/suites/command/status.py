@@ -70,11 +70,7 @@ def _unfinished(total: Cell, plan: SearchPlan, trials: Sequence[TrialRow]) -> in
 
 
 def status_text(folder: SuiteFolder, table: SuiteTable, width: int | None = None) -> str:
-    """The table as text.
-
-    Args:
-        width: columns; longer lines are cut. None: as long as they are.
-    """
+    """The table as text; `width`: columns; longer lines are cut. None: as long as they are."""
     cells, left = table.cells, [cell.seconds_left(table.total.speed) for cell in table.cells]
     columns = [
         Column("algorithm", [cell.algorithm for cell in cells], text=True),

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from records.layout import RUNS
-from records.metric_tail import progress
+from records.metric_lines import progress
 from suites.launch.leases import IN_USE, RENEWALS
 from suites.launch.processes import born, end_with_parent
 from suites.plan.slots import HeldSlot
@@ -134,11 +134,7 @@ def _last_lines(path: Path, begun: int) -> str:
 
 
 class _Signals:
-    """Notes SIGTERM and SIGINT, and wakes up when a child ends.
-
-    Attributes:
-        stops: how many signals to stop have come.
-    """
+    """Notes SIGTERM and SIGINT, and wakes up when a child ends; `stops`: how many signals to stop have come."""
 
     def __init__(self) -> None:
         self.stops = 0

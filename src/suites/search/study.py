@@ -30,11 +30,7 @@ def require_optuna() -> None:
 
 
 class Study:
-    """The study of one search.
-
-    Args:
-        course: the values of a trial after each of its tests so far.
-    """
+    """The study of one search; `course`: the values of a trial after each of its tests so far."""
 
     def __init__(self, search: Search, course: Callable[[Trial], list[float]]):
         require_optuna()

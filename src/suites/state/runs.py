@@ -63,11 +63,7 @@ def well_typed(default: Any, found: Any) -> dict[str, Any]:
 
 
 def run_of(path: Path, entry: Any) -> SuiteRun:
-    """A run in a file's content.
-
-    Raises:
-        ConfigError: the file is damaged.
-    """
+    """A run in a file's content. Raises: ConfigError: the file is damaged."""
     try:
         run = SuiteRun(**entry)
     except TypeError:

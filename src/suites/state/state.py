@@ -199,11 +199,7 @@ class SuiteFolder:
         return runs
 
     def trials(self) -> list[Trial]:
-        """The trials of a search, in order; none for other suites.
-
-        Raises:
-            ConfigError: as `content`.
-        """
+        """The trials of a search, in order; none for other suites. Raises: ConfigError: as `content`."""
         content = self.content()
         if (trials := self.trial_folder(SearchPlan.of(content))) is not None:
             return trials.all()

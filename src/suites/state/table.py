@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from records.metric_tail import progress
+from records.metric_lines import progress
 from records.recorded import newest_step
 from records.tokens import is_token
 from suites.state.runs import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, WAITING, SuiteRun
@@ -60,11 +60,7 @@ class Cell:
         return sum(self.speeds) / len(self.speeds) if self.speeds else None
 
     def seconds_left(self, speed: float | None = None) -> float | None:
-        """Seconds until all are done, if they run one after the other.
-
-        Args:
-            speed: where none of them has trained yet.
-        """
+        """Seconds until all are done, if they run one after the other; `speed`: where none of them has trained yet."""
         if not self.left:
             return 0.0
         speed = self.speed or speed
@@ -100,11 +96,7 @@ class SuiteTable:
 
 
 def suite_table(runs: Iterable[SuiteRun], newest: Mapping[str, Attempt]) -> SuiteTable:
-    """The table of these runs; those of all trials of a search are counted together.
-
-    Args:
-        newest: attempt by run.
-    """
+    """The table of these runs; those of all trials of a search are counted together; `newest`: attempt by run."""
     runs = list(runs)
     several = len({run.environment for run in runs}) > 1
     cells: dict[tuple[str, str], Cell] = {}
