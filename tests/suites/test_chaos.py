@@ -13,18 +13,11 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from suite_children import folder_in, runs_of, start_launcher, trace
+from suite_children import folder_in, require_done, runs_of, start_launcher
 from suites.state.runs import DONE
 
 SECONDS, COUNT = 5.0, 12
 OPTIONS = {"steps": 60, "pause": 0.01}
-
-
-def undisturbed(run):
-    numbers = [run.seed]
-    for step in range(1, run.t_max + 1):
-        numbers.append((numbers[-1] * 31 + step) % 10007)
-    return numbers
 
 
 @pytest.mark.slow
@@ -52,8 +45,7 @@ def test_every_run_is_done_exactly_once_whatever_is_killed(tmp_path):
         while process.wait(timeout=60) != 0:  # it was killed last
             process = start()
     runs, newest = runs_of(COUNT, **OPTIONS), folder.newest()
-    assert {newest[run.id].state for run in runs} == {DONE}, newest
+    require_done(folder, runs)
     every = [folder.attempt(run.id, number) for run in runs for number in range(1, newest[run.id].number + 1)]
     assert Counter(one.run for one in every if one.state == DONE) == {run.id: 1 for run in runs}
-    assert [trace(tmp_path, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
     assert sum(killed.values()) > 10 and len(every) > COUNT, killed

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite_children import folder_in, launcher, runs_of, start_launcher, trace
+from suite_children import folder_in, launcher, require_done, runs_of, start_launcher
 from suites.launch import launcher as launchers
 from suites.plan.resources import Machine
 from suites.plan.slots import Slot
@@ -32,20 +32,11 @@ def wait_until(condition, seconds=20):
     return found
 
 
-def undisturbed(run):
-    seed, steps = run.seed, run.t_max
-    numbers = [seed]
-    for step in range(1, steps + 1):
-        numbers.append((numbers[-1] * 31 + step) % 10007)
-    return numbers
-
-
 def test_every_run_is_done_once_and_the_same_command_does_nothing_more(folder):
     runs, seen = runs_of(7), []
     outcome = launcher(folder, runs, seen).run()
-    assert {outcome.newest[run.id].state for run in runs} == {DONE}
+    require_done(folder, runs, [1] * 7)
     assert [attempt.run for attempt in seen if attempt.state == RUNNING] == [run.id for run in runs]
-    assert [trace(folder.results, f"mine_{run.id}") for run in runs] == [undisturbed(run) for run in runs]
     assert (outcome.newest["run-0"].steps, outcome.newest["run-0"].seconds) == (20, 2.0)
     assert launcher(folder, runs, again := []).run().newest.keys() == outcome.newest.keys()
     assert again == []
@@ -82,10 +73,9 @@ def test_a_signal_lets_runs_save_and_the_same_command_resumes_them(folder):
     stopped = launcher(folder, runs, look=interrupt, lease=2).run()
     assert stopped.signum == signal.SIGINT and stopped.stopped
     assert [one.state for one in stopped.newest.values()] == [STOPPED, STOPPED]
-    newest = launcher(folder, runs, seen := []).run().newest
-    assert {one.state for one in newest.values()} == {DONE}
+    launcher(folder, runs, seen := []).run()
+    require_done(folder, runs)
     assert [one.resumes for one in seen if one.state == RUNNING] == [True, True, False]
-    assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
 
 
 def test_a_second_signal_ends_runs_at_once(folder):
@@ -119,42 +109,29 @@ def test_runs_of_a_launcher_that_is_killed_end_without_it(folder):
     seen, most = [], []
     look = lambda newest: most.append(sum(one.state == RUNNING for one in newest.values()))  # noqa: E731
     runs = runs_of(4, pause=0.01, steps=100)
-    newest = launcher(folder, runs, seen, look=look).run().newest
-    assert {one.state for one in newest.values()} == {DONE}
-    assert {one.number for one in newest.values()} == {1}
+    launcher(folder, runs, seen, look=look).run()
+    require_done(folder, runs, [1] * 4)
     assert sorted({one.run for one in seen}) == ["run-2", "run-3"]
     assert max(most) == 2
 
 
-@pytest.mark.parametrize("which", ["run_pid", "pid"])
-def test_a_run_or_keeper_that_is_killed_is_resumed(folder, which):
-    killed = []
+@pytest.mark.parametrize("victim", ["run_pid", "pid", "fork server"])
+def test_a_run_whose_process_is_killed_is_resumed(folder, victim):
+    """Itself or its supervisor; the fork server takes no run with it."""
+    killed, runs = [], runs_of(2, pause=0.01, steps=60)
 
     def kill(newest):
         for one in newest.values():
             if one.run_pid and not killed and list(folder.results.glob(f"runs/{one.token}/checkpoints/*")):
-                killed.append(os.kill(getattr(one, which), signal.SIGKILL))
+                pid = made._server._process.pid if victim == "fork server" else getattr(one, victim)
+                killed.append(os.kill(pid, signal.SIGKILL))
 
-    runs = runs_of(2, pause=0.01, steps=60)
-    newest = launcher(folder, runs, seen := [], look=kill, lease=2).run().newest
-    assert killed and {one.state for one in newest.values()} == {DONE}
-    assert sorted(one.number for one in newest.values()) == [1, 2]
-    assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
-    lost = [one for one in seen if one.state == LOST]
-    assert [one.error for one in lost] == (["Ended by SIGKILL."] if which == "run_pid" else [])
-
-
-def test_a_fork_server_that_is_killed_takes_no_run_with_it(folder):
-    runs, killed = runs_of(4, pause=0.01, steps=60), []
-    made = launcher(folder, runs, look=lambda newest: kill_server())
-
-    def kill_server():
-        if made._server is not None and any(one.run_pid for one in folder.newest().values()) and not killed:
-            killed.append(made._server._process.kill())
-
+    made = launcher(folder, runs, seen := [], look=kill, lease=2)
     newest = made.run().newest
-    assert killed and {(one.state, one.number) for one in newest.values()} <= {(DONE, 1), (DONE, 2)}
-    assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
+    require_done(folder, runs)
+    assert killed and (victim == "fork server" or sorted(one.number for one in newest.values()) == [1, 2])
+    lost = [one.error for one in seen if one.state == LOST]
+    assert victim == "fork server" or lost == (["Ended by SIGKILL."] if victim == "run_pid" else [])
 
 
 def test_a_run_that_ended_after_the_launcher_looked_is_not_taken_over(folder):

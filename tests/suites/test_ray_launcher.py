@@ -9,7 +9,7 @@ import pytest
 
 import suite_children
 from ray_standin import StandInCluster
-from suite_children import RESOURCES, folder_in, runs_of, trace, undisturbed
+from suite_children import RESOURCES, folder_in, require_done, runs_of
 from suites.launch import launcher as launchers
 from suites.launch import ray_launcher, ray_task
 from suites.launch.leases import Leases
@@ -44,12 +44,6 @@ def launch(folder, runs, cluster=None, look=lambda newest: None, seen=None, leas
     report = (lambda attempt: None) if seen is None else seen.append
     work = launchers.Work(folder, runs, Leases(folder, lease), report, look, **options)
     return RayLauncher(work, cluster or StandInCluster(), resources, program, lease).run()
-
-
-def require_done(folder, runs):
-    newest = folder.newest()
-    assert [newest[run.id].state for run in runs] == [DONE] * len(runs)
-    assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
 
 
 def test_every_run_is_done_once_and_the_same_command_does_nothing_more(folder):

@@ -9,7 +9,7 @@ import pytest
 
 import suite_children
 from slurm_standin import PENDING, Cluster
-from suite_children import RESOURCES, folder_in, runs_of, trace, undisturbed
+from suite_children import RESOURCES, folder_in, require_done, runs_of
 from suites.launch import slurm
 from suites.launch.leases import Leases
 from suites.plan.manifest import write_manifest
@@ -52,13 +52,6 @@ def begun(folder, run, saved=True):
     return bool(attempt and attempt.run_pid and attempt.state == RUNNING) and (
         not saved or bool(list(folder.results.glob(f"runs/{attempt.token}/checkpoints/[1-9]*")))
     )
-
-
-def require_done(folder, runs, numbers):
-    newest = folder.newest()
-    assert [newest[run.id].state for run in runs] == [DONE] * len(runs)
-    assert [newest[run.id].number for run in runs] == numbers
-    assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
 
 
 def test_an_array_does_every_run_once(cluster, folder):

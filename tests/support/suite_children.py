@@ -114,6 +114,14 @@ def undisturbed(run):
     return numbers
 
 
+def require_done(folder, runs, numbers=None):
+    """That every run is done, by the attempts of these numbers, and has computed what undisturbed ones do."""
+    newest = folder.newest()
+    assert [newest[run.id].state for run in runs] == ["done"] * len(runs), newest
+    assert numbers is None or [newest[run.id].number for run in runs] == numbers
+    assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
+
+
 def start_launcher(results, count, lease=300.0, losses=5, **options):
     """A launcher in a process of its own, in a session of its own."""
     return _process("launch", results, count, lease, losses, json.dumps(options))
