@@ -104,7 +104,7 @@ class Logger:
             for sink in self._sinks:
                 sink.log_value(key, value, t)
             if self.use_sacred and to_sacred:
-                self._tell_sacred(key, value, t)
+                self._log_to_sacred(key, value, t)
 
     @contextmanager
     def collecting(self, calls: list[tuple[str, float, int, bool]]) -> Iterator[None]:
@@ -119,7 +119,7 @@ class Logger:
         finally:
             self._collected.calls = None
 
-    def _tell_sacred(self, key: str, value: float, t: int) -> None:
+    def _log_to_sacred(self, key: str, value: float, t: int) -> None:
         self.sacred_info.setdefault(f"{key}_T", []).append(t)
         self.sacred_info.setdefault(key, []).append(value)
         self.sacred_run.log_scalar(key, value, t)
@@ -147,7 +147,7 @@ class Logger:
                 "seconds": self.seconds(),
                 "metric_log": self._metric_log.position(),
                 "unwritten": self._metric_log.unwritten(),
-                "not_in_sacred": [key for key, told in self._in_sacred.items() if not told],
+                "not_in_sacred": [key for key, logged in self._in_sacred.items() if not logged],
                 **{sink.name: sink.state_dict() for sink in self._sinks},
             }
 
@@ -168,9 +168,9 @@ class Logger:
                 self._metric_log.append(row)
             for row in [*rows, *unwritten]:
                 self.stats[row.key].append((row.t_env, row.value))
-                told = self._in_sacred[row.key] = row.key not in state["not_in_sacred"]
-                if self.use_sacred and told:
-                    self._tell_sacred(row.key, row.value, row.t_env)
+                to_sacred = self._in_sacred[row.key] = row.key not in state["not_in_sacred"]
+                if self.use_sacred and to_sacred:
+                    self._log_to_sacred(row.key, row.value, row.t_env)
             for sink in self._sinks:
                 sink.resume(state.get(sink.name, {}), self.stats)
 

@@ -133,7 +133,7 @@ def _map_argument(config: dict, point: Point) -> str:
 
 
 def is_current(run: SuiteRun) -> bool:
-    """Whether main.py would still give a frozen run the config that its id is a hash of."""
+    """Whether main.py would still give a run the config that its id is a hash of."""
     algorithm, environment, _, *settings = run.words
     try:
         given = check_settings(settings)

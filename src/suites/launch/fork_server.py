@@ -130,7 +130,7 @@ def _forked(requests: Iterator[Request]) -> Request | None:
 
 
 def _requests(launcher: int) -> Iterator[Request]:
-    """Requests as they come, as long as the launcher lives, which is told of children that have ended."""
+    """Requests as they come, as long as the launcher lives; it gets a byte for each child that has ended."""
     reader, writer = os.pipe()
     for end in (reader, writer):
         os.set_blocking(end, False)

@@ -25,7 +25,7 @@ class Outcome:
     Attributes:
         newest: attempt at each run.
         signum: the signal that stopped it, if one did; `stopped` also by `suite.py stop`.
-        changed: runs that it did not begin, because their configs have changed since they were frozen.
+        changed: runs that it did not begin, because their configs have changed since the suite was started.
         refused: runs that could not be begun, with the reason.
     """
 
@@ -47,7 +47,7 @@ class Work:
         report: called with an attempt whenever one begins or ends by this launcher.
         look: called with the newest attempts at every look at the folder.
         retry_failed: whether runs that had failed before this start are tried again.
-        is_current: whether a run would still have the config that it was frozen with; others are not begun.
+        is_current: whether a run would still have the config that its id is a hash of; others are not begun.
     """
 
     folder: SuiteFolder
@@ -155,7 +155,7 @@ class Launcher:
         raise NotImplementedError
 
     def _stop(self, newest: dict[str, Attempt], stops: int) -> None:
-        """Tell runs of `_mine` to stop, as often as this launcher was told to."""
+        """Have runs of `_mine` stop, as often as this launcher was asked to."""
         raise NotImplementedError
 
     def _one_ends(self, seconds: float) -> bool:

@@ -38,7 +38,7 @@ class LocalLauncher(Launcher):
         self._server: ForkServer | None = None
         self._slots = Slots()
         self._mine: dict[str, Attempt] = {}
-        self._told: dict[str, int] = {}
+        self._signalled: dict[str, int] = {}
 
     def _fill(self, newest: dict[str, Attempt]) -> bool:
         """Start runs while there is room; whether one was started."""
@@ -124,7 +124,7 @@ class LocalLauncher(Launcher):
                 if now.number == begun.number and now.state == RUNNING and not self._leases.is_over(now):
                     continue
             del self._mine[run]
-            self._told.pop(run, None)
+            self._signalled.pop(run, None)
             if now.number == begun.number:
                 self._report(now)
 
@@ -135,16 +135,16 @@ class LocalLauncher(Launcher):
         return lost
 
     def _stop(self, newest: dict[str, Attempt], stops: int) -> None:
-        """Tell supervisors to stop, as often as this launcher was told to."""
+        """Send supervisors as many signals as this launcher got."""
         for run in self._mine:
             attempt = newest.get(run)
             if attempt is None or attempt.pid == os.getpid():
                 continue  # its supervisor has not begun
-            while self._told.get(run, 0) < stops:
-                self._told[run] = self._told.get(run, 0) + 1
+            while self._signalled.get(run, 0) < stops:
+                self._signalled[run] = self._signalled.get(run, 0) + 1
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(attempt.pid, signal.SIGTERM)
-                if self._told[run] < stops:
+                if self._signalled[run] < stops:
                     time.sleep(0.05)  # two signals of one kind at a time are one
 
     def _one_ends(self, seconds: float) -> bool:

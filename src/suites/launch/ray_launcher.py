@@ -30,11 +30,11 @@ MOST_LOST = 5
 
 @dataclass
 class _Task:
-    """A task at Ray. `before`: the number of its run's last attempt when it was submitted. `told`: that it began."""
+    """A task at Ray; `before`: the number of its run's last attempt by then; `reported`: its beginning."""
 
     reference: Any
     before: int
-    told: bool = False
+    reported: bool = False
     cancelled: bool = False
 
 
@@ -86,8 +86,8 @@ class RayLauncher(Launcher):
     def _note_ended(self, newest: dict[str, Attempt]) -> None:
         for run, task in self._mine.items():
             now = newest.get(run)
-            if not task.told and now is not None and now.number > task.before:
-                task.told = True
+            if not task.reported and now is not None and now.number > task.before:
+                task.reported = True
                 if now.state == RUNNING:
                     self._report(now)
         ray = self._cluster.ray

@@ -42,16 +42,16 @@ def attend(program: list[str], words: list[str], stops: str, variables: dict[str
             stderr=output,
             start_new_session=True,
         )
-        told = cancelled = 0
+        sent = cancelled = 0
         while process.poll() is None:
             try:
                 time.sleep(LOOK)
             except KeyboardInterrupt:  # ray.cancel, of a task that had just begun
                 cancelled = 1
             asked = max(_size(stops), cancelled)
-            while told < asked:
+            while sent < asked:
                 process.send_signal(signal.SIGTERM)
-                told += 1
+                sent += 1
                 time.sleep(BETWEEN)
         output.seek(max(output.seek(0, os.SEEK_END) - LAST, 0))
         return process.returncode, output.read().decode(errors="replace").strip()

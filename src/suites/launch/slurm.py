@@ -128,22 +128,22 @@ def script_of(folder: SuiteFolder, count: int, resources: Resources, program: li
 
 def queue(folder: SuiteFolder) -> list[str]:
     """What SLURM says of a suite's jobs, a line for each that it still has: its number, states, and why tasks wait."""
-    said: list[str] = []
+    lines: list[str] = []
     for content in _submitted(folder):
         job = content["job"]
         try:
             tasks = _asked(job, "%T %r")
         except MusterError as error:
-            return [*said, f"SLURM job {job}: {error}"]
+            return [*lines, f"SLURM job {job}: {error}"]
         states: Counter[str] = Counter()
         for state, _, reason in (task.partition(" ") for task in tasks):
             waits = state == "PENDING" and reason and reason != "None"
             states[f"{state.lower()} ({reason})" if waits else state.lower()] += 1
         if states:
             each = f", {content['each']} runs each" if content.get("each", 1) > 1 else ""
-            told = ", ".join(f"{count} {state}" for state, count in states.items())
-            said.append(f"SLURM job {job}: {counted(states.total(), 'task')}{each}: {escaped(told)}")
-    return said
+            text = ", ".join(f"{count} {state}" for state, count in states.items())
+            lines.append(f"SLURM job {job}: {counted(states.total(), 'task')}{each}: {escaped(text)}")
+    return lines
 
 
 def cancel_pending(folder: SuiteFolder) -> list[str]:

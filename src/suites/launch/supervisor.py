@@ -69,7 +69,7 @@ def supervise(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -
     signal.pthread_sigmask(signal.SIG_SETMASK, held)
     attempt = replace(attempt, pid=parent, born=born(parent), run_pid=pid, run_born=born(pid))
     folder.write(attempt)
-    renewed, told, taken_over = time.monotonic(), 0, False
+    renewed, sent, taken_over = time.monotonic(), 0, False
     while True:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
@@ -79,9 +79,9 @@ def supervise(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -
             taken_over = True
             os.kill(pid, signal.SIGKILL)
         asked = signals.stops or int(folder.stop.exists() or folder.is_dropped(attempt.run))
-        if asked > told:
-            told = asked
-            os.kill(pid, signal.SIGTERM if told == 1 else signal.SIGKILL)
+        if asked > sent:
+            sent = asked
+            os.kill(pid, signal.SIGTERM if sent == 1 else signal.SIGKILL)
         if time.monotonic() - renewed >= attempt.lease / RENEWALS and not taken_over:
             renewed = time.monotonic()
             attempt = _with_progress(folder, attempt)
@@ -89,23 +89,23 @@ def supervise(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -
     signals.restore()
     slot.leave()
     if not taken_over and not successor.exists():
-        attempt = _ended(folder, attempt, os.waitstatus_to_exitcode(status), told > 0, begun)
+        attempt = _ended(folder, attempt, os.waitstatus_to_exitcode(status), sent > 0, begun)
         folder.write(attempt)
     return attempt
 
 
-def _ended(folder: SuiteFolder, attempt: Attempt, code: int, told: bool, begun: int) -> Attempt:
+def _ended(folder: SuiteFolder, attempt: Attempt, code: int, asked: bool, begun: int) -> Attempt:
     """The attempt with the end of its run.
 
     Args:
-        told: whether the run was asked to stop.
+        asked: whether the run was asked to stop.
         begun: bytes of its output before it started.
     """
     error = "" if code == 0 else _last_lines(folder.output(attempt.run), begun)
     signalled = code < 0 or code in SIGNALLED
     if code == 0:
         state = DONE
-    elif told and signalled:
+    elif asked and signalled:
         state, error = DROPPED if folder.is_dropped(attempt.run) else STOPPED, ""
     elif signalled or IN_USE in error:
         state = LOST

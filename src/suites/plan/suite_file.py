@@ -81,7 +81,7 @@ class SuiteFile:
 
     @property
     def trials(self) -> int:
-        """How many trials its search has; 0: there is none."""
+        """How many trials its search has; 0 without one."""
         return (self.search.options["trials"] or len(self.search.listed)) if self.search is not None else 0
 
     def values(self, axis: str) -> list:

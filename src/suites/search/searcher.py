@@ -165,7 +165,7 @@ class Searcher:
         return End(DONE, value) if math.isfinite(value) else End(FAILED, error=f"Its value is {value}.")
 
     def _pruned(self, trial: Trial, dropped: set[str]) -> End | None:
-        """The end of a poor trial; None: it is none. One that has dropped runs was being ended by a killed launcher."""
+        """The end of a poor trial, or None; a launcher was killed while it ended a trial that has dropped runs."""
         if not dropped.isdisjoint(run.id for run in trial.runs) or self._study.report(trial):
             course = self._course(trial)
             return End(PRUNED, course[-1] if course else None)
