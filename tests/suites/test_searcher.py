@@ -120,9 +120,9 @@ def test_a_trial_whose_run_fails_has_failed_and_is_tried_again_on_request(tmp_pa
     assert states(folder) == {"COMPLETE": 2}
 
 
-@pytest.mark.parametrize("planted", ["words", "settings", "run", "confirmed", "ended"])
-def test_trials_that_were_not_made_of_the_suite_are_not_started(tmp_path, planted):
-    """Their words would be run as commands: with plugins, say, of a stranger's."""
+@pytest.mark.parametrize("planted", ["words", "confirmed", "ended", "settings", "run"])
+def test_what_a_trials_file_says_is_not_started(tmp_path, planted):
+    """Words would be run as commands: with plugins, say, of a stranger's."""
     folder, made = searched(tmp_path, {**SEARCH, "trials": 2}, steps=5)
     settings = {"lr": 0.5 if planted == "settings" else 0.01}  # the first is out of the space
     (first,) = made._make("t1", settings)
@@ -130,20 +130,22 @@ def test_trials_that_were_not_made_of_the_suite_are_not_started(tmp_path, plante
     runs = {
         "words": [replace(first, words=[*first.words, *evil])],
         "confirmed": [replace(first, confirmed=evil)],
+        "ended": [replace(first, words=evil)],
         "settings": [first],
         "run": [first, replace(first, id="another")],
-        "ended": [replace(first, words=evil)],
     }[planted]
+    trial = Trial(1, settings, runs)
     if planted == "ended":
-        made._trials.end(Trial(1, settings, runs), End(DONE, 1.0))
-    made._trials.create(Trial(1, settings, runs))
-    if planted == "ended":
+        made._trials.end(trial, End(DONE, 1.0))
+    made._trials.create(trial)
+    if planted in ("settings", "run"):
+        with pytest.raises(ConfigError, match=r"t1\.json: its runs are not those that the suite's file makes"):
+            run(folder, made)
+        assert folder.newest() == {}
+    else:
+        assert made.look({}, 0) == ([] if planted == "ended" else [first])
         run(folder, made)
-        assert runs[0].id not in folder.newest()
-        return
-    with pytest.raises(ConfigError, match=r"t1\.json: its runs are not those that the suite's file makes"):
-        run(folder, made)
-    assert folder.newest() == {}
+        assert (first.id in folder.newest()) == (planted != "ended")
 
 
 def test_a_trial_that_another_launcher_makes_at_the_same_moment_is_taken_in(tmp_path, monkeypatch):

@@ -50,8 +50,8 @@ class Searcher:
         self._scores = Scores(folder.results, self._plan)
         self._newest: Mapping[str, Attempt] = {}
         self._study = Study(search, self._course)
-        # the trials whose runs were compared with those that the search makes
-        self._checked: set[str] = set()
+        # those that the search makes of the trials' settings: these are started, whatever the files say
+        self._runs: dict[str, list[SuiteRun]] = {}
         self._retries, self._looked = retry_failed, 0.0
         self.unfinished = True
 
@@ -72,19 +72,18 @@ class Searcher:
                     self._work(room)
             trials = self._read()
         self.unfinished = len(trials) < self._plan.trials or any(trial.end is None for trial in trials)
-        return [run for trial in trials if trial.end is None for run in trial.runs]
+        return [run for trial in trials if trial.end is None for run in self._runs[trial.name]]
 
     def _read(self) -> list[Trial]:
         """All trials; ConfigError: a file of one is damaged, or was not made of this search."""
         trials = self._trials.all()
         for trial in trials:
-            if trial.end is None and trial.name not in self._checked:
-                self._require_ours(trial)
-                self._checked.add(trial.name)
+            if trial.end is None and trial.name not in self._runs:
+                self._runs[trial.name] = self._made(trial)
         return trials
 
-    def _require_ours(self, trial: Trial) -> None:
-        """Refuse a trial that was not made of this search: the words of its runs are started as commands."""
+    def _made(self, trial: Trial) -> list[SuiteRun]:
+        """The runs that the search makes of a trial's settings, which are those of its file."""
         made, why = [], ""
         if self._search.holds(trial.settings):
             settings = {tuple(key.split(".")): value for key, value in trial.settings.items()}
@@ -92,12 +91,13 @@ class Searcher:
                 made = self._make(trial.name, nested(settings))
             except ConfigError as error:
                 why = f" ({error})"
-        if [(run.words, run.confirmed) for run in made] != [(run.words, run.confirmed) for run in trial.runs]:
+        if [run.id for run in made] != [run.id for run in trial.runs]:
             raise ConfigError(
                 f"{self._trials.path / trial.name}.json: its runs are not those that the suite's file makes of its "
                 f"settings{why}. Trials may come from others: check them and remove {self._trials.path}, or choose "
                 "another folder with --results."
             )
+        return made
 
     def _is_due(self, trials: list[Trial], room: int) -> bool:
         running = [trial for trial in trials if trial.end is None]
