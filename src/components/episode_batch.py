@@ -14,7 +14,6 @@ from components.trajectories import MASKS, masks, trajectory_keys
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import placing_fields
 
-NO_ARRAY = (None, None)
 # the fields by which programs branch, which are read in main memory: where steps are, episodes begin and end, and
 # agents are there
 COURSE = ("filled", "terminated", "truncated", "starts", "begins", "present", "agents/terminated", "agents/truncated")
@@ -140,22 +139,24 @@ class EpisodeBatch:
         if str(self.device) == "cpu":
             return self
         if self._course is None:
-            self.brought_with_course([])
+            return self.brought_with_course([])[1]
         return self._course
 
-    def brought_with_course(self, tensors: Sequence[th.Tensor]) -> list[th.Tensor]:
-        """Tensors of a GPU in main memory, in one copy with its `course`, which is known from then on."""
-        fields = {} if self._course is not None else self[course_keys(self.scheme)].data.transition_data
+    def brought_with_course(self, tensors: Sequence[th.Tensor]) -> tuple[list[th.Tensor], "EpisodeBatch"]:
+        """Tensors of a GPU in main memory, and its `course`, which comes in the same copy if it was not known."""
+        course = self._course
+        fields = {} if course is not None else self[course_keys(self.scheme)].data.transition_data
         brought = moved([*tensors, *fields.values()], "cpu")
-        if self._course is None:
-            self.know_course(dict(zip(fields, brought[len(tensors) :], strict=True)))
-        return brought[: len(tensors)]
+        if course is None:
+            course = self.know_course(dict(zip(fields, brought[len(tensors) :], strict=True)))
+        return brought[: len(tensors)], course
 
-    def know_course(self, fields: Mapping[str, th.Tensor]) -> None:
+    def know_course(self, fields: Mapping[str, th.Tensor]) -> "EpisodeBatch":
         """Take these, which are in main memory, for its `course`."""
         scheme = {key: info for key, info in self.scheme.items() if key in fields}
         data = SimpleNamespace(transition_data=dict(fields), episode_data={})
         self._course = EpisodeBatch(scheme, self.groups, self.batch_size, self.max_seq_length, data=data)
+        return self._course
 
     def _course_here(self) -> "EpisodeBatch | None":
         """What is known of its course in main memory: of a batch that is there, the tensors themselves."""
@@ -222,11 +223,9 @@ class EpisodeBatch:
         """Fields of steps as arrays `[B, T, ...]` on the tensors' memory, which is the CPU's; each is made once."""
         tensors, known, arrays = self.data.transition_data, self._arrays, []
         for key in keys:
-            tensor, array = known.get(key, NO_ARRAY)
-            if tensor is not tensors[key]:  # or somebody gave the batch another tensor
-                tensor = tensors[key]
-                known[key] = tensor, (array := tensor.numpy())
-            arrays.append(array)
+            if key not in known or known[key][0] is not tensors[key]:  # or somebody gave the batch another tensor
+                known[key] = tensors[key], tensors[key].numpy()
+            arrays.append(known[key][1])
         return arrays
 
     def __getitem__(self, item: Any):
@@ -285,15 +284,15 @@ class EpisodeBatch:
             return slice(index, index + 1 if index != -1 else None)
         if isinstance(item, list | np.ndarray | th.Tensor):
             # a mask of episodes selects as it does in NumPy; a plain list would mean something else to torch
-            index = th.as_tensor(item)
-            if index.dtype == th.bool:
-                if index.shape != (self.batch_size,):
-                    raise IndexError(f"A mask of {tuple(index.shape)} does not fit {self.batch_size} episodes.")
-                return to_device(index.nonzero().squeeze(1), self.device)
-            if index.dim() != 1 or (index.numel() and index.is_floating_point()):
+            given = th.as_tensor(item)
+            if given.dtype == th.bool:
+                if given.shape != (self.batch_size,):
+                    raise IndexError(f"A mask of {tuple(given.shape)} does not fit {self.batch_size} episodes.")
+                return to_device(given.nonzero().squeeze(1), self.device)
+            if given.dim() != 1 or (given.numel() and given.is_floating_point()):
                 raise IndexError(f"Episodes are selected by whole numbers in one list, not by {item}.")
-            index = index.long()
-            return to_device(th.where(index < 0, index + self.batch_size, index), self.device)
+            given = given.long()
+            return to_device(th.where(given < 0, given + self.batch_size, given), self.device)
         raise IndexError(f"Cannot index a batch by {type(item).__name__}.")
 
     def max_t_filled(self) -> th.Tensor:
@@ -329,7 +328,7 @@ class EpisodeBatch:
             constant = scheme[name].get("episode_const", False)
             (data.episode_data if constant else data.transition_data)[name] = trajectories[key]
         filled = data.transition_data["filled"]
-        return cls(scheme, groups, *filled.shape[:2], data=data, device=str(filled.device))
+        return cls(scheme, groups, filled.size(0), filled.size(1), data=data, device=str(filled.device))
 
     def first_non_finite(self) -> str | None:
         """The place, in words, of the first value that is NaN, or infinite where the scheme does not allow it."""

@@ -14,7 +14,7 @@ def first_non_finite(batch: Any) -> str | None:
     fields = (*batch.data.transition_data.items(), *batch.data.episode_data.items())
     floats = [(key, tensor) for key, tensor in fields if tensor.is_floating_point()]
     if str(batch.device) != "cpu" and floats:
-        (finite,) = batch.brought_with_course([_sums_are_finite([tensor for _, tensor in floats])])
+        (finite,), _ = batch.brought_with_course([_sums_are_finite([tensor for _, tensor in floats])])
         if finite:
             return None
     for key, tensor in floats:

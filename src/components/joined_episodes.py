@@ -54,7 +54,7 @@ class JoinedEpisodes:
         begin[~filled[:, 0]] = 1
         found, last = [], batch.max_seq_length - 1
         wanted = None if only is None else set(only)
-        values = {}
+        values: dict[str, np.ndarray] = {}
         for row, column in np.argwhere(ended).tolist():
             # one that was lost at its first step ends before it begins
             if column >= begin[row] and (wanted is None or (row, column) in wanted):
@@ -64,7 +64,8 @@ class JoinedEpisodes:
             begin[row] = min(column + 2, last)
         if rollout:
             self._begin = begin - last
-            self._keep({field: array[:, :last].copy() for field, array in (values or self._arrays(batch)).items()})
+            columns = {field: array[:, :last].copy() for field, array in (values or self._arrays(batch)).items()}
+            self._keep(-int(self._begin.min()), columns)
         return found
 
     def forget(self) -> None:
@@ -92,11 +93,11 @@ class JoinedEpisodes:
             missing -= len(pieces[-1])
         return np.concatenate(pieces[::-1])
 
-    def _keep(self, columns: dict[str, np.ndarray]) -> None:
-        """Add the columns of a rollout, and leave out those before all unfinished episodes."""
+    def _keep(self, needed: int, columns: dict[str, np.ndarray]) -> None:
+        """Add the columns of a rollout, and keep the last `needed`, which unfinished episodes have."""
         self._earlier.append(columns)
         lengths = [next(iter(piece.values())).shape[1] if piece else 0 for piece in self._earlier]
-        needed, k = int(-self._begin.min()), len(lengths)
+        k = len(lengths)
         while k > 0 and needed > 0:
             k -= 1
             needed -= lengths[k]

@@ -31,7 +31,7 @@ class PinnedMemory(threading.local):
     """
 
     def __init__(self) -> None:
-        self._buffers: list[th.Tensor | None] = [None] * BUFFERS
+        self._buffers = [th.empty(0, dtype=th.uint8)] * BUFFERS
         self._fetched: list[th.cuda.Event | None] = [None] * BUFFERS
         self._turn, self._possible = 0, True
 
@@ -43,7 +43,7 @@ class PinnedMemory(threading.local):
         if (fetched := self._fetched[self._turn]) is not None:
             fetched.synchronize()
         buffer = self._buffers[self._turn]
-        if buffer is None or len(buffer) < size:
+        if len(buffer) < size:
             try:
                 buffer = th.empty(1 << (size - 1).bit_length(), dtype=th.uint8, pin_memory=True)
             except RuntimeError:  # the system refuses it
@@ -109,12 +109,9 @@ def _fill(places: Sequence[np.ndarray], arrays: Sequence[np.ndarray]) -> None:
 
 def received(tensors: Sequence[th.Tensor]) -> list[np.ndarray]:
     """The tensors as arrays; those of the CPU on their memory."""
-    tensors = [tensor.detach() for tensor in tensors]
-    away = [i for i, tensor in enumerate(tensors) if tensor.device.type != "cpu"]
-    if away:
-        for i, array in zip(away, _received([tensors[i] for i in away]), strict=True):
-            tensors[i] = array
-    return [x if isinstance(x, np.ndarray) else x.numpy() for x in tensors]
+    away = [tensor.detach() for tensor in tensors if tensor.device.type != "cpu"]
+    arrived = iter(_received(away) if away else [])
+    return [x.detach().numpy() if x.device.type == "cpu" else next(arrived) for x in tensors]
 
 
 def moved(tensors: Sequence[th.Tensor], device: str | th.device) -> list[th.Tensor]:

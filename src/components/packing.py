@@ -1,6 +1,7 @@
 """The filled steps of a batch as sequences, without its padding."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch as th
 
@@ -71,7 +72,7 @@ class PackedSteps:
         continued = None if self.continued is None else there[1]
         return PackedSteps(there[0], self.sizes, self.batch_size, self.length, continued, self.in_place)
 
-    def at_start(self, of_rows: th.Tensor | None, otherwise: th.Tensor) -> th.Tensor:
+    def at_start(self, of_rows: Any, otherwise: th.Tensor) -> th.Tensor:
         """For every sequence, the value of its row of a rollout, `of_rows` `[B, ...]`, else `otherwise` `[S, ...]`."""
         if self.continued is None:
             return otherwise

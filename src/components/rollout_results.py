@@ -1,6 +1,6 @@
 """Linesight's dictionary of a race, `rollout_results`, and its `end_race_stats`, from batches of races."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from utils.tensors.schemes import shape_of
 # (row, column) of the last step of an episode -> its last info
 Infos = Mapping[tuple[int, int], Mapping[str, Any]]
 VIEWS = ("frames", "state_float")
-RECORDS = {
+RECORDS: dict[str, Callable] = {
     "current_zone_idx": int,
     "meters_advanced_along_centerline": float,
     "furthest_zone_idx": int,
@@ -77,9 +77,9 @@ class RolloutResults:
         results: dict[str, Any] = {}
         if "frames" in values:
             results["frames"] = [np.moveaxis(frame, -1, 0) for frame in values["frames"][:steps]]
-        for name, kind in (("input_w", bool), ("actions", int), ("action_was_greedy", bool)):
+        for name, convert in (("input_w", bool), ("actions", int), ("action_was_greedy", bool)):
             if name in values:
-                results[name] = [kind(value[0]) for value in values[name][:steps]]
+                results[name] = [convert(value[0]) for value in values[name][:steps]]
         for name, kind in RECORDS.items():
             entries = values[name]
             results[name] = list(entries[:steps]) if kind is np.float32 else [kind(entry[0]) for entry in entries]

@@ -28,7 +28,7 @@ def scheme_of(spec: EnvSpec, buffer_dtype: str = "float32") -> tuple[dict, dict,
     preprocess = {
         path: (f"{path}_onehot", [OneHot(out_dim=field.n)])
         for path, field in spec.of_kind("action").items()
-        if field.categorical
+        if field.n is not None
     }
     return scheme, dict(spec.groups), preprocess
 
@@ -40,7 +40,7 @@ def _entry(path: str, field: FieldSpec, spec: EnvSpec, buffer_dtype: str) -> dic
     if field.group is not None:
         entry["group"] = field.group
     dtype = np.dtype(field.dtype)
-    if field.categorical:
+    if field.kind == "action" and field.n is not None:
         entry |= {"dtype": th.long, "storage": smallest_integer(field.n)}
     elif field.kind == "mask":
         entry |= {"dtype": th.int, "storage": th.uint8}

@@ -66,8 +66,9 @@ def columns_of(
     # at most a gap or a closing column before every decision
     shape = (size, 2 * length + 1, n)
     since = np.full((size, n), -1)
+    none = np.zeros(0, dtype=np.int64)
     found = Columns(
-        *[np.zeros(0, dtype=np.int64)] * 5, np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool), 0, since
+        none, none, none, none, none, np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool), 0, since
     )
     placed: list[tuple[np.ndarray, ...]] = []
 

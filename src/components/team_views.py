@@ -24,7 +24,7 @@ class TeamView:
         self.sizes, self.groups = sizes, tuple(groups)
         self.episodes = len(self.groups)
         self._n_agents = sizes[self.groups[0]]
-        self._last: tuple[EpisodeBatch | None, EpisodeBatch | None] = None, None
+        self._last: tuple[EpisodeBatch, EpisodeBatch] | None = None
         self._parts: dict[tuple[str, ...], TeamView] = {}
 
     def part(self, groups: Sequence[str]) -> "TeamView":
@@ -59,10 +59,11 @@ class TeamView:
 
     def of(self, batch: EpisodeBatch) -> EpisodeBatch:
         """The team's view of a batch. Of one group it shows the batch's own memory, of several a copy."""
-        if self._last[0] is batch:
+        if self._last is not None and self._last[0] is batch:
             return self._last[1]
-        scheme, constant = {}, {}
+        scheme: dict[str, dict] = {}
         data: dict[str, th.Tensor] = {}
+        constant: dict[str, th.Tensor] = {}
         for own, paths in self.names(list(batch.scheme)).items():
             scheme[own] = self._own_entry(batch.scheme[paths[0]])
             values = self._joined([batch[path] for path in paths])
@@ -85,7 +86,7 @@ class TeamView:
             return self.of(batch), t
         return self.of(batch[:, max(0, t - 1) : t + 1]), min(t, 1)
 
-    def rows(self, rows: Sequence[int] | slice) -> list[int] | slice:
+    def rows(self, rows: Sequence[int] | slice) -> Sequence[int] | slice:
         """The team's rows of the episodes `rows`."""
         if self.episodes == 1 or isinstance(rows, slice):
             return rows

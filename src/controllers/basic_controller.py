@@ -12,7 +12,7 @@ from components.fixed_batch import FixedBatch
 from components.packing import PackedSteps
 from controllers import REGISTRY
 from controllers.agent_form import find_own_rows, wants_agent_axis
-from controllers.decisions import Decision, best_of, extras_of_choice
+from controllers.decisions import Decision, Extra, best_of, extras_of_choice
 from controllers.hidden_states import for_all_agents
 from controllers.inputs import AgentInputs, PackedInputs, RowInputs
 from controllers.one_network import OneNetwork
@@ -103,23 +103,23 @@ class BasicMAC(OneNetwork):
         if hasattr(self.action_selector, "anneal"):
             self.action_selector.anneal(t_env)
         with th.no_grad():  # as a decorator, it takes twice as long
-            asked = self._acting_outputs(batch, t, test_mode), batch["avail_actions"][:, t]
+            outputs, legal = self._acting_outputs(batch, t, test_mode), batch["avail_actions"][:, t]
             if not (isinstance(rows, slice) and rows == slice(None)):
-                asked = tuple(x[rows] for x in asked)
-            chosen = self.action_selector.select_action(*asked, t_env, test_mode=test_mode)
+                outputs, legal = outputs[rows], legal[rows]
+            chosen = self.action_selector.select_action(outputs, legal, t_env, test_mode=test_mode)
         if not test_mode and EXPLORES in batch.scheme and self.agent_output_type == "q":
-            chosen = th.where(batch[EXPLORES][rows, t].squeeze(-1) > 0, chosen, best_of(*asked))
-        return chosen, *asked
+            chosen = th.where(batch[EXPLORES][rows, t].squeeze(-1) > 0, chosen, best_of(outputs, legal))
+        return chosen, outputs, legal
 
     def _explained(self, returned: Any, outputs: th.Tensor, avail_actions: th.Tensor) -> Decision:
         decision = Decision.of(returned)
         probs = decision.extras.get("probs")
         if probs is None and hasattr(self.action_selector, "probabilities"):
             probs = partial(self.action_selector.probabilities, outputs, avail_actions)
-        known = {"policy" if self.agent_output_type == "pi_logits" else "q_values": outputs}
+        known: dict[str, Extra] = {"policy" if self.agent_output_type == "pi_logits" else "q_values": outputs}
         if "actions" in decision.actions:
             known |= extras_of_choice(outputs, avail_actions, decision.actions["actions"], probs)
-        decision.extras = known | decision.extras
+        decision.extras = {**known, **decision.extras}
         return decision
 
     def distribution(self, outputs: th.Tensor, masks: Mapping[str, th.Tensor]) -> Joint:
@@ -186,7 +186,7 @@ class BasicMAC(OneNetwork):
         return None if steps is None else self.inputs.packed(ep_batch, steps.to(ep_batch["filled"].device))
 
     def unroll_packed(
-        self, inputs: PackedInputs, avail_actions: th.Tensor | None, test_mode: bool = False
+        self, inputs: PackedInputs, avail_actions: Any, test_mode: bool = False
     ) -> tuple[th.Tensor, Tree]:
         """As `unroll`, but only at the P filled steps of a batch: outputs `[P, n, A]`, hidden states `[P, n, H]`.
 
@@ -247,7 +247,8 @@ class BasicMAC(OneNetwork):
     def _build_selector(self) -> Any:
         return action_REGISTRY[self.args.action_selector](self.args)
 
-    def _legal(self, batch, t: int | slice) -> th.Tensor | None:
+    def _legal(self, batch, t: int | slice) -> Any:
+        """For `_finish_outputs`."""
         return batch["avail_actions"][:, t]
 
     def _build_inputs(self, batch, t: int) -> Any:

@@ -2,7 +2,7 @@
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -34,7 +34,7 @@ class Decision:
     """
 
     actions: dict[str, th.Tensor]
-    extras: dict[str, Extra] = field(default_factory=dict)
+    extras: Mapping[str, Extra] = field(default_factory=dict)
 
     @classmethod
     def of(cls, returned: Any) -> "Decision":
@@ -49,12 +49,12 @@ class Decision:
         actions = dict(actions) if isinstance(actions, Mapping) else {"actions": actions}
         return cls(actions, dict(offered) if isinstance(offered, Mapping) else {"probs": offered})
 
-    def extra(self, name: str) -> th.Tensor | None:
-        """The extra of this name, or None."""
+    def extra(self, name: str) -> Any:
+        """The extra of this name, a tensor; None: it is not offered."""
         value = self.extras.get(name)
         return value() if callable(value) else value
 
-    def rows(self, rows: list[int]) -> "Decision":
+    def rows(self, rows: Sequence[int]) -> "Decision":
         """The decisions of these rows; extras that are computed are computed now."""
         extras = {name: extra[rows] for name in self.extras if (extra := self.extra(name)) is not None}
         return Decision({branch: values[rows] for branch, values in self.actions.items()}, extras)
@@ -129,7 +129,7 @@ class Decider:
         values |= {key: self._offered(key, decision) for key in self._fields}
         return dict(zip(values, received(list(values.values())), strict=True))
 
-    def ask(self, t: int, t_env: int, rows: list[int] | slice, test_mode: bool) -> Decision:
+    def ask(self, t: int, t_env: int, rows: Sequence[int] | slice, test_mode: bool) -> Decision:
         """The controller's decisions at step `t` of the episodes `rows`; of batches that keep it, with its memory."""
         if self._streams:
             with own_memories(self._mac, self._batch, t):
@@ -139,10 +139,10 @@ class Decider:
         if self._keeps_memory:
             batch = self._batch
             memory = memory_fields(self._mac.hidden_states, batch.batch_size, batch.groups[AGENTS])
-            decision.extras |= {key: leaf[rows] for key, leaf in memory.items()}
+            decision.extras = {**decision.extras, **{key: leaf[rows] for key, leaf in memory.items()}}
         return decision
 
-    def _asked(self, t: int, t_env: int, rows: list[int] | slice, test_mode: bool) -> Decision:
+    def _asked(self, t: int, t_env: int, rows: Sequence[int] | slice, test_mode: bool) -> Decision:
         if self._decides:
             return self._mac.decide(self._batch, t, t_env, rows, test_mode)
         bs = {"bs": rows} if self._takes_rows else {}

@@ -177,8 +177,8 @@ class AgentInputs:
 
     def packed(self, batch: EpisodeBatch, steps: PackedSteps | RolloutSteps) -> PackedInputs:
         """Part by part at the P filled steps of a batch, or at all of them."""
-        kind = _EveryStep if isinstance(steps, RolloutSteps) else _FilledSteps
-        return PackedInputs(batch, steps, self._parts(kind(batch, steps)))
+        of = _EveryStep(batch, steps) if isinstance(steps, RolloutSteps) else _FilledSteps(batch, steps)
+        return PackedInputs(batch, steps, self._parts(of))
 
     def _rows(self, steps: "_OneStep | _AllSteps") -> th.Tensor:
         observations = [_in_one_axis(x, steps) for x in self._observations(steps).values()]
@@ -262,7 +262,7 @@ class _FilledSteps:
 
     captured = False
 
-    def __init__(self, batch: EpisodeBatch, steps: PackedSteps):
+    def __init__(self, batch: EpisodeBatch, steps: Any):
         self._batch, self._steps = batch, steps
         self.lead, self.device = (sum(steps.sizes),), batch["filled"].device
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import Any
 
 import torch as th
 import torch.nn as nn
@@ -14,7 +15,8 @@ from components.one_copy import moved
 class OneNetwork:
     """PyMARL's methods of a controller's weights, which are those of `agent`."""
 
-    agent: nn.Module
+    # PyMARL's `init_hidden` and `forward`; see `modules.agents.agent` for what else controllers ask
+    agent: Any
 
     def parameters(self) -> Iterator[nn.Parameter]:
         return self.agent.parameters()

@@ -91,8 +91,8 @@ class PolicyMAC(BasicMAC):
         yield from self.agent.parameters()
         yield from self.policy.parameters()
 
-    def load_state(self, other: "PolicyMAC") -> None:
-        copy_weights(list(zip(self._networks().values(), other._networks().values(), strict=True)))
+    def load_state(self, other_mac: "PolicyMAC") -> None:  # type: ignore[override]
+        copy_weights(list(zip(self._networks().values(), other_mac._networks().values(), strict=True)))
 
     def cuda(self) -> None:
         for network in self._networks().values():

@@ -62,7 +62,7 @@ class PolicyStep(nn.Module):
         _require_supported(mac, fields)
         self.agent, self.n_agents = mac.agent.cpu().eval(), mac.n_agents
         self._policy = mac.policy.cpu() if isinstance(mac, PolicyMAC) else None
-        self._normalisers = nn.ModuleDict(
+        self._normalisers: Any = nn.ModuleDict(
             {
                 str(i): mac.inputs.normalisers[key]
                 for i, key in enumerate(mac.inputs.shapes)
@@ -100,11 +100,12 @@ class PolicyStep(nn.Module):
             memory: `[B, M]`.
             noise: standard normal numbers for continuous actions, `[B, k]`; None: they are drawn.
         """
-        parts = memory.split([*self._sizes, self.memory - sum(self._sizes)], dim=1) if self.memory else []
+        sizes = [*self._sizes, self.memory - sum(self._sizes)]
+        parts = [] if memory is None else list(memory.split(sizes, dim=1))
         seen = [x.flatten(1) for x in self._normalised(observations)]
         if self._repeats:
             seen.append(parts[-1])
-        if self.sees_id:
+        if agent is not None:
             seen.append(agent)
         elif self._constant_id:
             seen.append(th.ones_like(seen[0][:, :1]))
@@ -218,10 +219,10 @@ class PolicyStep(nn.Module):
 
 def _bounds(spec: Any) -> tuple[np.ndarray, np.ndarray]:
     """Of each number of a continuous action, `[k]`; infinite where there is none."""
-    return tuple(
-        np.broadcast_to(np.asarray(infinite if bound is None else bound, np.float32), spec.shape).reshape(-1).copy()
-        for bound, infinite in ((spec.low, -np.inf), (spec.high, np.inf))
-    )
+    low = -np.inf if spec.low is None else spec.low
+    high = np.inf if spec.high is None else spec.high
+    of_each = lambda bound: np.broadcast_to(np.asarray(bound, np.float32), spec.shape).reshape(-1).copy()  # noqa: E731
+    return of_each(low), of_each(high)
 
 
 def _require_supported(mac: Any, fields: Mapping[str, Any]) -> None:

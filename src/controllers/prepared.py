@@ -42,7 +42,7 @@ class PreparedPasses:
         return {"_mac": self._mac}
 
     def __setstate__(self, state: dict) -> None:
-        self.__init__(state["_mac"])
+        vars(self).update(vars(PreparedPasses(state["_mac"])))
 
     def step(self, batch: Any, t: int, hidden: Any) -> tuple[th.Tensor, th.Tensor] | None:
         """From the memory `hidden`, outputs `[B, n, A]` at step `t` and the memory after it; None: the controller's

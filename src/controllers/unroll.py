@@ -130,7 +130,7 @@ class BatchUnroll:
         self._inputs = mac.packed_inputs(batch) if packed and hasattr(mac, "packed_inputs") else None
         self.packed = self._inputs is not None
         self._steps = AllSteps() if self._inputs is None else self._inputs.steps
-        self.avail_actions = self.take(batch["avail_actions"]) if "avail_actions" in batch.scheme else None
+        self.avail_actions: Any = self.take(batch["avail_actions"]) if "avail_actions" in batch.scheme else None
 
     def outputs(self, mac) -> th.Tensor:
         """Outputs of `mac` at every step, as `unroll_mac` makes them: `[*steps, n, A]`."""

@@ -24,4 +24,4 @@ class A2CLearner(ActorCriticLearner):
         if self._log_due(t_env):
             logged = loss if self.args.entropy_in_pg_loss else pg_loss
             losses = {"pg_loss": figure(logged), "critic_loss": figure(value_loss)}
-            self._log(losses | statistics(sample, now) | norms, t_env)
+            self._log({**losses, **statistics(sample, now), **norms}, t_env)

@@ -33,7 +33,7 @@ def field_of(batch: Any, key: str) -> th.Tensor:
 
 def pi_max(policy: Joint, spread: Callable[[th.Tensor], th.Tensor]) -> Callable[[], th.Tensor] | None:
     """Computes the probability of the likeliest action, `spread` over a batch, where an action is one choice."""
-    choice = policy.branches["actions"] if list(policy.branches) == ["actions"] else None
+    choice: Any = policy.branches["actions"] if list(policy.branches) == ["actions"] else None
     if not hasattr(type(choice), "probs"):  # of the class: that of the object would be computed
         return None
     if hasattr(choice, "log_probs"):  # the power of the largest only: that of illegal actions takes ten times as long

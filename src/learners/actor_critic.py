@@ -12,6 +12,7 @@ from controllers.unroll import BatchUnroll
 from learners.action_evaluation import ActionEvaluation, pi_max
 from learners.advantages import AdvantageEstimator
 from learners.base import BaseLearner
+from learners.figures import Figure
 from learners.state_values import StateValues
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.policy import plain
@@ -118,7 +119,7 @@ class ActorCriticLearner(BaseLearner):
             for group in optimiser.param_groups:
                 group["lr"] = share * (self.args.critic_lr if name == "critic_opt" else self.args.lr)
 
-    def step(self, policy_loss: th.Tensor, value_loss: th.Tensor) -> dict[str, float]:
+    def step(self, policy_loss: th.Tensor, value_loss: th.Tensor) -> dict[str, Figure]:
         """One step of the policy and of the critic; of both at once if they share their trunk."""
         if self.shared_trunk:
             loss = policy_loss + self.args.value_coef * value_loss

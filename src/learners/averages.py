@@ -21,7 +21,8 @@ class AveragedWeights:
     """
 
     def __init__(self, parameters: Iterable[th.nn.Parameter], kept: float):
-        self._parameters, self.kept = list(parameters), kept
+        self._parameters: list[th.Tensor] = list(parameters)
+        self.kept = kept
         self._average = [weight.detach().clone() for weight in self._parameters]
         self._updates = 0
 

@@ -44,7 +44,7 @@ def batch_fields(learner: str, env_info: Mapping[str, Any], args: Any = None) ->
     part = REGISTRY[learner]
     declared = entry.traits.get("batch_fields") or getattr(part, "batch_fields", {})
     where = f"learner={learner}: batch_fields"
-    needed = entry.traits.get("needs_acting") or getattr(part, "needs_acting", ())
+    needed: Any = entry.traits.get("needs_acting") or getattr(part, "needs_acting", ())
     if callable(needed):
         needed = needed(with_defaults(SimpleNamespace() if args is None else args, REGISTRY.defaults_of(part)))
     for name in needed:

@@ -1,6 +1,6 @@
 """Updates as captured graphs of a GPU."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -87,7 +87,7 @@ class CapturedUpdates:
         numbers = sent(arrays, [th.from_numpy(array).dtype for array in arrays], device)
         groups = [group for optimiser in self._learner.optimisers.values() for group in optimiser.param_groups]
 
-        def steps(tensors: list[th.Tensor], floats: list[th.Tensor]) -> tuple:
+        def steps(tensors: list[th.Tensor], floats: Sequence[th.Tensor]) -> tuple:
             own, rates = len(given.tensors), floats[: len(groups)]
             with self._made.given(tensors[own:]), self._steps.apart() as made, _rates(groups, rates):
                 found = method(*given.put_together(tensors[:own], floats[len(groups) :]))
@@ -164,7 +164,7 @@ def _attributes(part: Any) -> Iterable[Any]:
 
 
 @contextmanager
-def _rates(groups: list[dict], rates: list[th.Tensor]) -> Iterator[None]:
+def _rates(groups: list[dict], rates: Sequence[th.Tensor]) -> Iterator[None]:
     """In this block, learning rates are these tensors, which a graph reads at each replay."""
     before = [group["lr"] for group in groups]
     for group, rate in zip(groups, rates, strict=True):
@@ -198,16 +198,15 @@ class _Arguments:
                 form.append(value)
         self.form = tuple(form)
 
-    def put_together(self, tensors: list[th.Tensor], floats: list[th.Tensor]) -> list[Any]:
+    def put_together(self, tensors: Sequence[th.Tensor], floats: Sequence[th.Tensor]) -> list[Any]:
         """The arguments, made of these."""
-        tensors, floats, found = list(tensors), iter(floats), []
+        next_tensor, next_float = iter(tensors), iter(floats)
+        found: list[Any] = []
         for value in self._arguments:
             if isinstance(value, EpisodeBatch):
-                number = len(tensors_of(value))
-                found.append(FixedBatch.like(value, tensors[:number]))
-                del tensors[:number]
+                found.append(FixedBatch.like(value, [next(next_tensor) for _ in tensors_of(value)]))
             elif isinstance(value, th.Tensor):
-                found.append(tensors.pop(0))
+                found.append(next(next_tensor))
             else:
-                found.append(next(floats) if isinstance(value, float) else value)
+                found.append(next(next_float) if isinstance(value, float) else value)
         return found

@@ -105,7 +105,7 @@ class COMALearner(BaseLearner):
         at_once = self.args.critic_steps == "batch"
         known = mask if mask.device.type == "cpu" else valid_transitions(batch.course(), by_agent=True)
         for t in (None,) if at_once else reversed(range(length)):
-            part = slice(length) if at_once else slice(t, t + 1)
+            part = slice(length) if t is None else slice(t, t + 1)
             if known[:, part].sum() == 0:
                 continue
             mask_t = mask[:, part].expand(-1, -1, self.n_agents)

@@ -16,10 +16,13 @@ class NonFiniteError(MusterError):
         self.statistic = statistic
 
 
-def non_finite_figure(loss: float, grad_norm: float, parameters: list[th.Tensor]) -> str | None:
-    """Which came first of those that are not finite: the weights, the loss computed with them, or its gradient."""
+def non_finite_figure(loss: float, grad_norm: float, parameters: list[th.Tensor]) -> str:
+    """Which came first of those that are not finite: the weights, the loss computed with them, or its gradient.
+
+    Empty if all are.
+    """
     if math.isfinite(loss) and math.isfinite(grad_norm):
-        return None
+        return ""
     if not all(map(_is_finite, parameters)):
         return "weights (before this update)"
     if not math.isfinite(loss):

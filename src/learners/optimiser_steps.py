@@ -64,7 +64,7 @@ class OptimiserSteps:
         clip = self.args.grad_norm_clip if clip is None else clip
         with timed("gradients"):
             set_gradients(losses)
-        norms = []
+        norms: list[Figure] = []
         for optimiser, loss in losses.items():
             parameters = parameters_of(optimiser)
             norm = clip_gradients(parameters, clip)
@@ -73,13 +73,13 @@ class OptimiserSteps:
                     self._on_gpu.make(optimiser, loss, norm)
                 norms.append(norm)
                 continue
-            norms.append(float(norm))
-            turned = non_finite_figure(loss.item(), norms[-1], parameters)
-            if turned is None:
+            norms.append(of_cpu := float(norm))
+            turned = non_finite_figure(loss.item(), of_cpu, parameters)
+            if turned:
+                self._leave_out(turned)
+            else:
                 with timed("optimiser"):
                     make_step(optimiser)
-            else:
-                self._leave_out(turned)
         if self._on_gpu.full:
             self.look_at_steps()
         return norms

@@ -49,7 +49,8 @@ class PPOLearner(ActorCriticLearner):
         eps_clip, entropy_coef = self.eps_clip.eval(t_env), self.entropy_coef.eval(t_env)
         rewards = self.estimator.rewards(batch)
         old = {} if self.args.use_rollout_log_probs else self._old_policy(batch)
-        sample, stats = None, defaultdict(list) if self._log_due(t_env) else None
+        stats: dict[str, list] | None = defaultdict(list) if self._log_due(t_env) else None
+        sample = None
         for _ in range(self.args.epochs):
             if sample is None or self.args.recompute_advantages:
                 found = self.estimates(batch, rewards) | old

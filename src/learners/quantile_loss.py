@@ -61,24 +61,22 @@ class SelfLossScale:
         width = quantile_huber(targets, taus, targets, kappa).sqrt()
         if width.device.type != "cpu":
             return self._on_gpu(width)
-        self.mean = _running(self.mean, float(width.mean()))
+        self.mean = _running(float(self.mean), float(width.mean()))
         if self.mean == 0.0:  # all targets so far are points
             return th.ones_like(width)
         divisor = width.clamp(min=self.mean / LEAST)
-        self.divisor_mean = _running(self.divisor_mean, float(divisor.mean()))
+        self.divisor_mean = _running(float(self.divisor_mean), float(divisor.mean()))
         return self.divisor_mean / divisor
 
     def means(self, device: th.device) -> tuple[Figure, Figure]:
         """The running means: numbers, or on a GPU float64 `[]`."""
-        means = self.mean, self.divisor_mean
         if device.type == "cpu":
-            return means
-        there = (x if isinstance(x, th.Tensor) else th.full((), x, dtype=th.float64, device=device) for x in means)
-        return tuple(there)
+            return self.mean, self.divisor_mean
+        return _there(self.mean, device), _there(self.divisor_mean, device)
 
     def _on_gpu(self, width: th.Tensor) -> th.Tensor:
         """The same without asking whether all targets so far are points."""
-        before, divisor_before = self.means(width.device)
+        before, divisor_before = _there(self.mean, width.device), _there(self.divisor_mean, width.device)
         self.mean = _running_there(before, width.mean().double())
         points = self.mean == 0.0
         divisor = width.clamp(min=(self.mean / LEAST).to(width.dtype))
@@ -95,6 +93,10 @@ class SelfLossScale:
 def _running(mean: float, new: float) -> float:
     """The running mean, which begins at the first value if it is 0."""
     return new if mean == 0.0 else KEPT * mean + (1 - KEPT) * new
+
+
+def _there(x: Figure, device: th.device) -> th.Tensor:
+    return x if isinstance(x, th.Tensor) else th.full((), x, dtype=th.float64, device=device)
 
 
 def _running_there(mean: th.Tensor, new: th.Tensor) -> th.Tensor:

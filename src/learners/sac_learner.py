@@ -185,7 +185,7 @@ class SACLearner(OffPolicyLearner):
         units, log_probs, raw = zip(*drawn, strict=True)
         return Drawn(th.cat(units, dim=-1), sum(log_probs), th.cat(raw, dim=-1))
 
-    def _state_values(self, network: nn.Module, now: Transitions, t: int) -> th.Tensor:
+    def _state_values(self, network: Any, now: Transitions, t: int) -> th.Tensor:
         """Values of the states at column `t`, `[B, n]`."""
         return self._forward(lambda: network.values(self._field(now.batch, t), 1))
 

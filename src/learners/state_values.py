@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch as th
-import torch.nn as nn
 
 from controllers.hidden_states import memory_before
 from controllers.inputs import known_before_columns
@@ -29,7 +28,7 @@ class StateValues:
         size: the environments of a rollout.
     """
 
-    def __init__(self, critic: nn.Module, mac: Any, forward: Callable, size: int):
+    def __init__(self, critic: Any, mac: Any, forward: Callable, size: int):
         self._critic, self._mac, self._forward = critic, mac, forward
         self.shared_trunk = hasattr(critic, "of_outputs")
         # of the environment, which the network that acts has for every agent
@@ -51,7 +50,7 @@ class StateValues:
             )
         self._from_acting = True
 
-    def of(self, batch: Any, critic: nn.Module | None = None) -> th.Tensor:
+    def of(self, batch: Any, critic: Any = None) -> th.Tensor:
         """Of all states of a batch, `[B, T, n]`, or `[B, T, 1]` of the environment.
 
         Args:

@@ -44,11 +44,11 @@ class StepsOnGpu:
         finite = figures.isfinite().all()
         if optimiser.defaults.get("fused"):
             # torch's kernel leaves the step out itself, as for scaled gradients
-            optimiser.found_inf = finite.logical_not().float()
+            optimiser.found_inf = finite.logical_not().float()  # type: ignore[attr-defined]
             try:
                 optimiser.step()
             finally:
-                del optimiser.found_inf
+                del optimiser.found_inf  # type: ignore[attr-defined]
             return
         # NaN times 0 is NaN, but its bits times 0 are 0
         bits = _bits(optimiser, norm.device)

@@ -1,5 +1,7 @@
 """Initial weights."""
 
+from typing import Any
+
 import torch as th
 import torch.nn as nn
 
@@ -9,7 +11,7 @@ from modules.unshared import AgentGRUCell, AgentLinear, AgentLSTMCell
 RELU_GAIN = 2**0.5
 
 
-def orthogonal_layer(layer: nn.Module, gain: float, generator: th.Generator | None = None) -> None:
+def orthogonal_layer(layer: Any, gain: float, generator: th.Generator | None = None) -> None:
     """An orthogonal matrix, or that of each agent, scaled by `gain`, and biases of 0.
 
     Args:
@@ -18,7 +20,7 @@ def orthogonal_layer(layer: nn.Module, gain: float, generator: th.Generator | No
     """
     for weight in _matrices(layer.weight):
         nn.init.orthogonal_(weight, gain, generator)
-    if getattr(layer, "bias", None) is not None:
+    if layer.bias is not None:
         nn.init.zeros_(layer.bias)
 
 

@@ -1,7 +1,7 @@
 """Convolutions over pictures `[height, width, channels]`, or `[channels, height, width]` where the first axis is the
 shortest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 import torch as th
@@ -29,7 +29,9 @@ def smallest(layers: Layers) -> int:
     return size
 
 
-def convolutions(shape: tuple[int, ...], layers: Layers, activation: type[nn.Module] = nn.ReLU) -> nn.Sequential:
+def convolutions(
+    shape: tuple[int, ...], layers: Layers, activation: Callable[[], nn.Module] = nn.ReLU
+) -> nn.Sequential:
     """The layers without padding, each before an activation, and flattened."""
     parts, channels = [], _first(shape)[0]
     for filters, width, stride in layers:

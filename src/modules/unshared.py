@@ -5,6 +5,7 @@ takes several vectors of each agent, those of the first, `[rows, ..., F]` (`rows
 """
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import torch as th
@@ -20,7 +21,7 @@ class PerAgent(nn.Module):
     # the axis of rows in the inputs of more than two axes
     axis = LAST_BUT_ONE
 
-    def __init__(self, layers: list[nn.Module]):
+    def __init__(self, layers: Sequence[nn.Module]):
         super().__init__()
         self.n_agents = len(layers)
         for name, _ in layers[0].named_parameters(recurse=False):
@@ -29,6 +30,8 @@ class PerAgent(nn.Module):
 
 class AgentLinear(PerAgent):
     """`nn.Linear` of each agent."""
+
+    weight: th.Tensor
 
     def forward(self, x: th.Tensor) -> th.Tensor:
         # replicas on other GPUs have their weights as plain attributes
@@ -41,6 +44,9 @@ class AgentLinear(PerAgent):
 
 class AgentConv2d(PerAgent):
     """`nn.Conv2d` of each agent, without padding, as one convolution in n groups."""
+
+    weight: th.Tensor
+    bias: th.Tensor
 
     def __init__(self, layers: list[nn.Conv2d]):
         super().__init__(layers)
@@ -56,6 +62,9 @@ class AgentConv2d(PerAgent):
 class AgentLayerNorm(PerAgent):
     """`nn.LayerNorm` of each agent, over the last axis."""
 
+    weight: th.Tensor
+    bias: th.Tensor
+
     def __init__(self, layers: list[nn.LayerNorm]):
         super().__init__(layers)
         self.eps = layers[0].eps
@@ -70,7 +79,14 @@ class AgentLayerNorm(PerAgent):
         return (rows * self.weight + self.bias).reshape(x.shape)
 
 
-class AgentGRUCell(PerAgent):
+class _AgentCell(PerAgent):
+    weight_ih: th.Tensor
+    weight_hh: th.Tensor
+    bias_ih: th.Tensor
+    bias_hh: th.Tensor
+
+
+class AgentGRUCell(_AgentCell):
     """`nn.GRUCell` of each agent."""
 
     def forward(self, x: th.Tensor, hidden: th.Tensor) -> th.Tensor:
@@ -92,7 +108,7 @@ class AgentGRUCell(PerAgent):
         return th.cat(states)
 
 
-class AgentLSTMCell(PerAgent):
+class AgentLSTMCell(_AgentCell):
     """`nn.LSTMCell` of each agent."""
 
     def forward(self, x: th.Tensor, state: tuple[th.Tensor, th.Tensor]) -> tuple[th.Tensor, th.Tensor]:
@@ -153,7 +169,7 @@ def unshare(network: nn.Module, n_agents: int, name: str) -> None:
             layer.reset_parameters()
         parent, _, attribute = path.rpartition(".")
         setattr(network.get_submodule(parent), attribute, kind(layers))
-    network.unshared_name = name
+    network.unshared_name = name  # type: ignore[assignment]
     network._register_state_dict_hook(_split)
     network.register_load_state_dict_pre_hook(_stack)
 

@@ -68,8 +68,8 @@ class EpisodeJournal:
         return {f"{kind}{key}": tensor for key, tensor in stored.items()}
 
     def put(self, first: int, arrays: Arrays) -> None:
-        lengths = arrays.get(LENGTHS)
-        count = 0 if lengths is None else len(lengths)
+        lengths = arrays.get(LENGTHS, ())
+        count = len(lengths)
         row = first % self._buffer.buffer_size
         longest = self._require_own(arrays, count)
         if row + count > self._buffer.buffer_size:

@@ -110,11 +110,11 @@ class FrameRing:
         filled, ended, valid, begins = _course(batch, rollout)
         new = filled.copy()
         if rollout:
-            waiting = self._waiting_of(source, len(filled), np.count_nonzero(filled))
+            waiting = self._waiting_of(source, len(filled), int(np.count_nonzero(filled)))
             continued = self._continued(batch, filled[:, 0], waiting, source)
             begins[continued, 0] = new[continued, 0] = False
         numbers = np.full(filled.shape, -1, dtype=np.int64)
-        count = np.count_nonzero(new)
+        count = int(np.count_nonzero(new))
         # of rollouts time comes first: then those that wait are the newest
         of_new = np.arange(self.stop, self.stop + count)
         if rollout:
@@ -182,14 +182,14 @@ class FrameRing:
             return
         away: list[th.Tensor] = []
         for key, stored in self.data.items():
-            values = batch[key].flatten(0, 1)
+            steps = batch[key].flatten(0, 1)
             if len(index) < len(flat):
-                values = values[to_device(th.from_numpy(index), values.device)]
-            require_range(key, values, stored.dtype)
-            away.append(values.to(stored.dtype))
+                steps = steps[to_device(th.from_numpy(index), steps.device)]
+            require_range(key, steps, stored.dtype)
+            away.append(steps.to(stored.dtype))
         *there, to = moved([*away, to_device(th.from_numpy(places), away[0].device)], self.device)
-        for stored, values in zip(self.data.values(), there, strict=True):
-            stored.index_copy_(0, to, values)
+        for stored, steps in zip(self.data.values(), there, strict=True):
+            stored.index_copy_(0, to, steps)
 
     def following(self, numbers: np.ndarray) -> np.ndarray:
         """The numbers of the steps after these, of the same shape; the same number where none is known."""

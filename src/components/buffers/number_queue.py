@@ -41,7 +41,7 @@ class NumberQueue:
 
     def drop_below(self, limit: int, at_most: int) -> None:
         """Remove the numbers below `limit`, of which there are `at_most` that many."""
-        self._first += np.count_nonzero(self[np.arange(min(at_most, len(self)))] < limit)
+        self._first += int(np.count_nonzero(self[np.arange(min(at_most, len(self)))] < limit))
 
     def __getitem__(self, places: np.ndarray) -> np.ndarray:
         """The numbers in the places `[k]`, from 0, the oldest."""

@@ -157,15 +157,13 @@ class ReplayBuffer(EpisodeBatch):
                 require_range(key, values, ours[key].dtype)
                 written.append((ours[key], place, values.to(ours[key].dtype)))
         if self._course_fields is not None:
-            self._store_course(batch.course(), rows.cpu() if isinstance(rows, th.Tensor) else rows, steps)
+            course, here = batch.course(), rows.cpu() if isinstance(rows, th.Tensor) else rows
+            for key, known in self._course_fields.items():
+                if key in course.data.transition_data:
+                    known[here, steps] = course.data.transition_data[key].to(known.dtype)
         there = moved([values for _, _, values in written], self.device)
         for (stored, place, _), values in zip(written, there, strict=True):
             stored[place] = values
-
-    def _store_course(self, course: EpisodeBatch, rows: slice | th.Tensor, steps: slice) -> None:
-        for key, here in self._course_fields.items():
-            if key in course.data.transition_data:
-                here[rows, steps] = course.data.transition_data[key].to(here.dtype)
 
     def _where_derived(self, key: str, tensors: Mapping[str, th.Tensor]) -> th.Tensor:
         """Where the derived field `key` is not all zeros: uint8, with a last axis of size 1."""

@@ -81,7 +81,7 @@ class TransitionReplay:
             valid_learned = valid
         self._add(np.sort(numbers[valid_learned]), LEARNED)
         self._new = self.learned.appended - learned_before
-        return np.count_nonzero(valid)
+        return int(np.count_nonzero(valid))
 
     def supply(self) -> Supply:
         """What there is to learn from (`update_plan.UsesFromTheStart`)."""
@@ -168,14 +168,14 @@ class TransitionReplay:
         if self._tree is None:
             places = np.random.randint(len(self.learned), size=self.args.batch_size)
             return Drawn(self.ring, self.learned[places], device=self.args.device)
-        return self._draw_by_priority(self.args.batch_size)
+        return self._draw_by_priority(self._tree, self.args.batch_size)
 
-    def _draw_by_priority(self, size: int) -> Drawn:
+    def _draw_by_priority(self, tree: SumTree, size: int) -> Drawn:
         # one in each of as many equal parts of the total
-        places = self._tree.find((np.arange(size) + np.random.random(size)) / size)
+        places = tree.find((np.arange(size) + np.random.random(size)) / size)
         first = self.ring.first
         numbers = first + (places - first) % self.ring.capacity
-        likelier = self._tree.priorities[places] * (len(self.learned) / self._tree.total)
+        likelier = tree.priorities[places] * (len(self.learned) / tree.total)
         weights = likelier**-self.args.priority_beta
         constant = {
             "ids": th.from_numpy(numbers),

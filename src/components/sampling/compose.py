@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,10 @@ class Compose:
         if debug:
             between = [Listed(name, REGISTRY.entry(name), REGISTRY.entry(name).defaults) for name in DEBUGGING]
             transforms = [*between, *(one for transform in transforms for one in (transform, *between))]
-        self.context, self.stateful, self._steps = context, {}, []
-        before = None
+        self.context = context
+        self.stateful: dict[str, Any] = {}
+        self._steps: list[tuple[Listed, Callable, dict, Listed | None]] = []
+        before: Listed | None = None
         for number, transform in enumerate(transforms):
             function, options = loaded(transform.entry.target), dict(transform.options)
             if inspect.isclass(function):
@@ -87,13 +90,13 @@ class Compose:
         """
         for step in self._steps:
             if isinstance(batch, Minibatches):
-                batch = Minibatches(map(lambda part, step=step: self._called(part, *step), batch))
+                batch = Minibatches(map(partial(self._called, step), batch))
             else:
-                batch = self._called(batch, *step)
+                batch = self._called(step, batch)
         return batch
 
-    def _called(self, batch: Any, transform: Listed, function: Callable, options: dict, before: Listed | None) -> Any:
-        self.context.before = before
+    def _called(self, step: tuple[Listed, Callable, dict, Listed | None], batch: Any) -> Any:
+        transform, function, options, self.context.before = step
         if needs := transform.entry.traits.get("needs"):
             require_fields(batch, f"{self.context.key}: '{transform.name}'", needs)
         return function(batch, self.context, **options)
@@ -113,6 +116,6 @@ def _source(transform: Listed) -> str:
     """File and line of a transform's function."""
     try:
         function = inspect.unwrap(loaded(transform.entry.target))
-        return f"{Path(inspect.getsourcefile(function)).name}:{inspect.getsourcelines(function)[1]}"
+        return f"{Path(inspect.getfile(function)).name}:{inspect.getsourcelines(function)[1]}"
     except (TypeError, OSError):  # a callable without a file
         return "no file"

@@ -44,7 +44,8 @@ def listed_transforms(key: str, listed: Any, form: str, last: Sequence[str]) -> 
     """
     if not isinstance(listed, list | tuple):
         raise ConfigError(f"{key}={shown(listed)}: expected a list of transforms, as in [next_states, check_nan].")
-    transforms, before, following = [], "", None
+    transforms: list[Listed] = []
+    before, following = "", None
     for entry in listed:
         transform = _listed(key, entry)
         form, before = _form_after(key, transform, form, before), transform.name
@@ -76,7 +77,7 @@ def listed_options(listed: Sequence[Any], name: str) -> dict[str, Any] | None:
 
 
 def _listed(key: str, entry: Any) -> Listed:
-    name, options = entry, {}
+    name, options = entry, None
     if isinstance(entry, Mapping):
         if len(entry) != 1:
             raise ConfigError(
@@ -104,9 +105,10 @@ def _listed(key: str, entry: Any) -> Listed:
 def _require_parameters(key: str, name: str, options: Mapping[str, Any]) -> None:
     """Refuse options that a user's function, or the constructor of a class in its place, does not take."""
     transform = REGISTRY[name]
-    given, called = (), "class is built with (its options)"
-    if not inspect.isclass(transform):
-        given, called = (None, None), "function is called with (batch, context, its options)"
+    if inspect.isclass(transform):
+        given, called = [], "class is built with (its options)"
+    else:
+        given, called = [None, None], "function is called with (batch, context, its options)"
     signature = inspect.signature(transform)
     known = list(signature.parameters)[len(given) :]
     try:
@@ -132,7 +134,7 @@ def _form_after(key: str, transform: Listed, form: str, before: str) -> str:
 def _following(key: str, transform: Listed, before: int | None) -> int | None:
     """How many steps a transform leaves after the first of each row, where `before` were; None: not known."""
     traits, steps = transform.entry.traits, transform.options.get("steps")
-    if traits.get("adds_up") and None not in (before, steps) and steps > before:
+    if traits.get("adds_up") and before is not None and steps is not None and steps > before:
         raise ConfigError(
             f"{key}: {transform.name}.steps={steps} adds up {steps} rewards, but the transforms before it leave "
             f"{before}. Put window: {{steps: {steps}}} before it."

@@ -1,5 +1,6 @@
 """An agent that sees pictures: the convolutions of DQN (Mnih et al. 2015)."""
 
+from collections.abc import Mapping
 from math import prod
 
 import torch as th
@@ -66,7 +67,7 @@ class CNNAgent(Agent):
         return self.convs[key.replace(".", "_")](with_channels_first(self._pictures[key], x))
 
 
-def require_pixels(agent: str, pictures: dict[str, tuple[int, ...]], least: int) -> None:
+def require_pixels(agent: str, pictures: Mapping[str, tuple[int, ...]], least: int) -> None:
     """Raises: ConfigError: a picture is too small for the layers of an agent."""
     for key, shape in pictures.items():
         height, width = pixels(shape)

@@ -66,7 +66,7 @@ class EntityAttentionAgent(Agent):
             }
         )
         self.transformer = Transformer(checked_options(options), {})
-        self.rnn = (nn.GRUCell if args.use_rnn else nn.Linear)(args.d_model, args.rnn_hidden_dim)
+        self.rnn: Any = (nn.GRUCell if args.use_rnn else nn.Linear)(args.d_model, args.rnn_hidden_dim)
         self.fc2 = nn.Linear(args.rnn_hidden_dim, FIXED + self._more)
         self.query, self.key = nn.Linear(args.rnn_hidden_dim, args.d_qk), nn.Linear(args.d_model, args.d_qk)
 

@@ -20,6 +20,8 @@ class FFAgent(Agent):
     With `layer_norm`, what enters each ReLU is normalised. The layers are `fc1`, `fc2`, ..., the norms `norm1`, ...
     """
 
+    fc1: nn.Linear
+
     def __init__(self, input_shape: int, args):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))

@@ -91,10 +91,10 @@ def _factors(x, before, w_ih, w_hh, b_ih, b_hh) -> tuple[th.Tensor, th.Tensor, t
     it is multiplied by for that of the sum in n, `[P, H]`."""
     size = before.size(1)
     from_x, from_h = th.addmm(b_ih, x, w_ih.t()), th.addmm(b_hh, before, w_hh.t())
-    rz, n = slice(0, 2 * size), slice(2 * size, 3 * size)
-    r, z = from_x[:, rz].add_(from_h[:, rz]).sigmoid_().split(size, dim=1)
-    n_from_h = from_h[:, n]
-    n = from_x[:, n].addcmul_(r, n_from_h).tanh_()
+    rz_from_x, n_from_x = from_x.split((2 * size, size), dim=1)
+    rz_from_h, n_from_h = from_h.split((2 * size, size), dim=1)
+    r, z = rz_from_x.add_(rz_from_h).sigmoid_().split(size, dim=1)
+    n = n_from_x.addcmul_(r, n_from_h).tanh_()
     to_n = (1 - z) * (1 - n * n)
     factors = x.new_empty(len(x), 3, size)
     of_r, of_z, of_n = factors.unbind(1)

@@ -69,9 +69,8 @@ class IQNAgent(Agent):
         # numbers that the heads give for each action
         self.outputs = 1 if self.implicit else args.quantiles
         self.advantage1, self.advantage2 = nn.Linear(size, head), nn.Linear(head, args.n_actions * self.outputs)
-        self.value1, self.value2 = (
-            (nn.Linear(size, head), nn.Linear(head, self.outputs)) if args.dueling else (None, None)
-        )
+        self.value1 = nn.Linear(size, head) if args.dueling else None
+        self.value2 = nn.Linear(head, self.outputs) if args.dueling else None
         self.initialise()
 
     @property
@@ -126,7 +125,7 @@ class IQNAgent(Agent):
         ]
         rows = [x.flatten(1) for key, x in seen.items() if key not in self._pictures]
         rows += [] if inputs.others is None else [inputs.others]
-        if rows:
+        if self.fc1 is not None and self.fc2 is not None:
             parts.append(_leaky(self.fc2(_leaky(self.fc1(th.cat(rows, dim=1))))))
         return th.cat(parts, dim=1)
 
@@ -137,13 +136,13 @@ class IQNAgent(Agent):
             encoded: features `[N, F]`.
             taus: fractions `[Q, N]`; None where they are fixed.
         """
-        if self.implicit:
+        if self.embedding is not None and taus is not None:
             order = th.arange(1, self.args.tau_features + 1, device=taus.device)
             encoded = encoded * _leaky(self.embedding(th.cos(math.pi * order * taus.unsqueeze(-1))))
         else:
             encoded = encoded.unsqueeze(0)
         values = self._by_quantile(self.advantage2(_leaky(self.advantage1(encoded))))
-        if self.value1 is None:
+        if self.value1 is None or self.value2 is None:
             return values
         state_value = self._by_quantile(self.value2(_leaky(self.value1(encoded))))
         return state_value + values - values.mean(dim=-1, keepdim=True)

@@ -52,7 +52,9 @@ class LSTMAgent(Agent):
         return self._values(hidden), (hidden, cell)
 
     def _rows(self, memory: Memory) -> Memory:
-        return tuple(part.reshape(-1, self.args.rnn_hidden_dim) for part in memory)
+        hidden, cell = memory
+        width = self.args.rnn_hidden_dim
+        return hidden.reshape(-1, width), cell.reshape(-1, width)
 
     def _activated(self, encoded: th.Tensor) -> th.Tensor:
         return F.relu(normed(self.norm1, encoded))

@@ -39,11 +39,12 @@ class PreparedStep:
 
     def __init__(self, agent: nn.Module, inputs: th.Tensor, n_agents: int):
         self.agent = agent
-        self._layers = dict(agent._modules)
+        self._layers: dict[str, Any] = dict(agent._modules)
         self._modules = [agent, *(layer for layer in self._layers.values() if layer is not None)]
         own = any(type(layer) in UNSHARED for layer in self._modules[1:])
         # the axes of a buffer of some features, but for these
-        self._lead, self._rows = ((n_agents,), len(inputs) // n_agents) if own else ((), len(inputs))
+        self._lead: tuple[int, ...] = (n_agents,) if own else ()
+        self._rows = len(inputs) // n_agents if own else len(inputs)
         self._n_agents = n_agents
         self._inputs = self._by_agent(inputs)
 
@@ -89,7 +90,7 @@ def has_prepared_form(agent: Any) -> bool:
     return all(layer in SHARED for layer in layers) or all(layer in UNSHARED for layer in layers)
 
 
-def through(layer: nn.Module, x: th.Tensor, out: th.Tensor | None = None, of: str = "") -> th.Tensor:
+def through(layer: Any, x: th.Tensor, out: th.Tensor | None = None, of: str = "") -> th.Tensor:
     """A linear layer's outputs.
 
     Args:
@@ -103,7 +104,7 @@ def through(layer: nn.Module, x: th.Tensor, out: th.Tensor | None = None, of: st
     return th.baddbmm(bias.unsqueeze(1), x, weight.mT, out=out)
 
 
-def normed(norm: nn.Module | None, x: th.Tensor) -> th.Tensor:
+def normed(norm: nn.LayerNorm | AgentLayerNorm | None, x: th.Tensor) -> th.Tensor:
     """Normalised rows; without a norm as they are."""
     if norm is None:
         return x

@@ -1,5 +1,7 @@
 """The recurrent agent of PyMARL (DRQN-style, Hausknecht & Stone 2015)."""
 
+from typing import Any
+
 import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
@@ -25,7 +27,7 @@ class RNNAgent(Agent):
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.fc1 = nn.Linear(input_shape, args.rnn_hidden_dim)
         layer = nn.GRUCell if args.use_rnn else nn.Linear
-        self.rnn = layer(args.rnn_hidden_dim, args.rnn_hidden_dim)
+        self.rnn: Any = layer(args.rnn_hidden_dim, args.rnn_hidden_dim)
         self.fc2 = nn.Linear(args.rnn_hidden_dim, args.n_actions)
         self.norm1, self.norm2 = layer_norms(args.rnn_hidden_dim, self._normalised())
 

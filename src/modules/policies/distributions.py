@@ -5,7 +5,7 @@ these. Densities are those of the actions as an environment gets them, in their 
 """
 
 import math
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import NamedTuple
 
@@ -240,5 +240,5 @@ def _log_slope(x: th.Tensor) -> th.Tensor:
 def _quadrature(device: th.device) -> tuple[th.Tensor, th.Tensor]:
     """Standard normal numbers and their weights, of sum 1, `[NODES]` each (Gauss and Hermite)."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    of_sum_1 = weights / weights.sum()
-    return (th.as_tensor(x, dtype=th.float32, device=device) for x in (nodes, of_sum_1))
+    as_float32 = partial(th.as_tensor, dtype=th.float32, device=device)
+    return as_float32(nodes), as_float32(weights / weights.sum())

@@ -70,7 +70,8 @@ class Normaliser(nn.Module):
         clip: normalised values are kept between -clip and clip; None: as they are.
     """
 
-    _buffers: dict[str, th.Tensor]
+    # as in torch, but all of them are there
+    _buffers: Any
 
     def __init__(self, clip: float | None = None):
         super().__init__()
