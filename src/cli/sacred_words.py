@@ -6,9 +6,8 @@ Sacred would print its usage, or a traceback.
 from collections import deque
 from collections.abc import Sequence
 
-from cli.digideep_options import refuse_digideeps
+from cli.foreign_options import refuse_foreign
 from cli.settings import check_option, check_settings, texts_as_typed
-from cli.trainer_options import refuse_option
 from utils.config.imports import not_imported
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
@@ -54,13 +53,12 @@ def check_words(words: Sequence[str], ours: Sequence[str]) -> tuple[dict, dict[s
 def _check_option(word: str, words: deque[str], takes_value: dict[str, bool], ours: Sequence[str]) -> None:
     """Check an option and take its value from `words`, if it has one there."""
     option, equals, value = word.partition("=")
-    refuse_digideeps(option)
     if takes_value.get(word) is False:
         return
     if word[1] != "-" and len(word) > 2 and takes_value.get(word[:2]):  # -lINFO
         option, value = word[:2], word[2:]
     elif not takes_value.get(option):
-        refuse_option(option)
+        refuse_foreign(option)
         raise ConfigError(f"Unknown option '{shown(option)}'.{did_you_mean(option, [*ours, *takes_value])} See --help.")
     elif not equals:
         if not words:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from cli.compose import compose_config
-from cli.digideep_options import INSTEAD, NEEDLESS
 from cli.parameter_files import load_parameters
 from main import main
 from refusals import refused
@@ -321,18 +320,3 @@ def test_spaces_are_described_as_digideep_does():
     spaces = found["observation_space"]
     assert spaces["/own/speed"]["dim"] == (2,) and spaces["/camera"]["lim"][1][1][2] == [255.0]
     assert spaces["/own"] == {"typ": "Box", "dim": (5,), "lim": ([-math.inf] * 5, [math.inf] * 5)}
-
-
-@pytest.mark.parametrize("option", [*INSTEAD, *NEEDLESS])
-def test_options_of_digideep_are_answered(option, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for words in ([option, "value"], [f"{option}=value", "--config=qmix", "--env-config=two_step"]):
-        message = refused(words, capsys, tmp_path)
-        assert f"{option} is an option of Digideep; " in message and "docs/digideep.md" in message
-        assert (INSTEAD | NEEDLESS)[option].split(":")[0] in " ".join(message.split())
-
-
-def test_its_options_that_are_ours_too_say_what_they_need(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for option in ("--resume", "--custom"):
-        assert f"{option} needs a name" in refused([option, "--load-checkpoint", "path"], capsys, tmp_path)

@@ -11,7 +11,6 @@ from checks import check_config
 from cli import trainer_files
 from cli.arguments import parse_arguments
 from cli.compose import compose_config
-from cli.trainer_options import INSTEAD, NEEDLESS
 from suites.command.runs import checked_runs, is_current
 from suites.plan.suite_file import read_suite
 from utils.errors import ConfigError
@@ -279,12 +278,6 @@ def test_a_trainer_file_needs_no_environment_and_others_do(tmp_path):
     path.write_text("lr: 0.1\n")
     with pytest.raises(ConfigError, match="--env-config is missing"):
         parse_arguments([f"--config={path}"])
-
-
-@pytest.mark.parametrize("option", [*INSTEAD, *NEEDLESS])
-def test_options_of_theirs_are_answered(option):
-    with pytest.raises(ConfigError, match=rf"^{option} is an option of mlagents-learn.*docs/dots.md"):
-        parse_arguments(["--config=ppo", "--env-config=dots", option, "x"])
 
 
 def test_a_file_without_its_option_is_answered():
