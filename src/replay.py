@@ -100,7 +100,7 @@ def _write_best(options: argparse.Namespace) -> None:
         raise ConfigError(f"{options.file}: name a file for the animation, with --gif or --mp4.")
     if options.ghost is not None:
         raise ConfigError("--ghost belongs to an animation, --gif or --mp4; the web browser offers replays as ghosts.")
-    *_, runs, token, best, _ = ("", "", "", "", *path.parts)
+    runs, token, best, _ = ("", "", "", "", *path.parts)[-4:]
     if (runs, best) != (RUNS, BEST_EPISODES):
         raise ConfigError(f"{options.file} is not results/{RUNS}/<token>/{BEST_EPISODES}/<map>.")
 

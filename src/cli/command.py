@@ -55,7 +55,7 @@ def program(body: Callable[[list[str]], object], interrupted: str) -> Callable[[
     return main
 
 
-def start(main: Callable[[], int]) -> None:
+def start(main: Callable[..., int]) -> None:
     """Run the `main` of a program as this process."""
     outlive_readers()
     sys.exit(main())

@@ -34,7 +34,7 @@ def fitted(text: str, width: int | None) -> str:
 
 
 def _broken(line: str, width: int) -> str:
-    start = re.match(r" *", line).end()
+    start = len(line) - len(line.lstrip(" "))
     columns = re.match(r" *\S+(?: \S+)* {2,}(?=\S)", line)
     below = columns.end() if columns and columns.end() <= width // 2 else start + 2
     first = line[: columns.end()] if columns else line[:start]
@@ -57,7 +57,7 @@ def outlive_readers() -> None:
 
 
 class _Outliving(io.FileIO):
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:
@@ -65,10 +65,12 @@ class _Outliving(io.FileIO):
 
 
 def _outliving(stream: TextIO | None) -> TextIO | None:
+    if not isinstance(stream, io.TextIOWrapper):  # none from the start, or one that a program has put there
+        return stream
     try:
         stream.flush()
         raw = _Outliving(stream.fileno(), "w", closefd=False)
-    except (AttributeError, OSError, ValueError):  # closed from the start, or no file
+    except (OSError, ValueError):  # closed, or no file
         return stream
     return io.TextIOWrapper(
         io.BufferedWriter(raw),

@@ -107,7 +107,7 @@ class Monitor:
         with self._lock:
             return {key: asdict(statistics) for key, statistics in self._open.items()}
 
-    def load_state_dict(self, state: Mapping[str, Mapping[str, float]]) -> None:
+    def load_state_dict(self, state: Mapping[str, Mapping[str, Any]]) -> None:
         """Raises: ValueError: another state."""
         names = {field.name for field in fields(RunningStatistics)}
         if any(set(figures) != names for figures in state.values()):

@@ -27,7 +27,8 @@ def _is_package(name: str) -> bool | None:
 
 def _fill(module: ModuleType) -> None:
     spec = PathFinder.find_spec(NAME)
-    module.__file__, module.__path__ = spec.origin, spec.submodule_search_locations
+    assert spec is not None and spec.loader is not None
+    module.__file__, module.__path__ = spec.origin, spec.submodule_search_locations or []
     with _todays_packages():
         spec.loader.exec_module(module)
 

@@ -53,14 +53,14 @@ def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), 
     key = key or {"algs": f"--config={given}", "envs": f"--env-config={given}"}[family]
     # ours have names, and no paths
     for folder in (*([CONFIG_DIR / family] if os.path.basename(name) == name else []), *folders):
-        found = [path for ending in endings if os.path.isfile(path := os.path.join(folder, f"{name}{ending}"))]
+        found = [own for ending in endings if os.path.isfile(own := os.path.join(folder, f"{name}{ending}"))]
         if len(found) > 1:
             raise ConfigError(f"{key} could mean two files. Choose one by its path: {found[0]} or {found[1]}.")
         if found and name:
             return Path(found[0])
     names = config_names(family) + (parameter_names() if family == "algs" else [])
-    own = f", nor such a file in {_listed(folders)}" if folders else ""
-    raise ConfigError(f"{key}: there is no config/{family}/{given}.yaml{own}.{suggestion(name, sorted({*names}))}")
+    nor = f", nor such a file in {_listed(folders)}" if folders else ""
+    raise ConfigError(f"{key}: there is no config/{family}/{given}.yaml{nor}.{suggestion(name, sorted({*names}))}")
 
 
 def _listed(folders: Sequence[str | Path]) -> str:
@@ -75,7 +75,7 @@ def shared_defaults() -> Mapping[str, Any]:
 
 def default_config() -> dict:
     """A copy of config/default.yaml, the keys that parts share; `checks.options` adds those of single parts."""
-    return copy.deepcopy(shared_defaults())
+    return copy.deepcopy(dict(shared_defaults()))
 
 
 def recursive_dict_update(base: dict, update: Mapping) -> dict:

@@ -129,12 +129,12 @@ class Option:
         if (self.at_least, self.above, self.at_most) == (0, None, 1):
             return {"between 0 and 1": lambda x: 0 <= x <= 1}
         bounds: dict[str, Callable[[float], bool]] = {}
-        if self.at_least is not None:
-            bounds[f"at least {self.at_least}" if self.at_least else "0 or more"] = lambda x: x >= self.at_least
-        if self.above is not None:
-            bounds[f"above {self.above}"] = lambda x: x > self.above
-        if self.at_most is not None:
-            bounds[f"at most {self.at_most}"] = lambda x: x <= self.at_most
+        if (least := self.at_least) is not None:
+            bounds[f"at least {least}" if least else "0 or more"] = lambda x: x >= least
+        if (below := self.above) is not None:
+            bounds[f"above {below}"] = lambda x: x > below
+        if (most := self.at_most) is not None:
+            bounds[f"at most {most}"] = lambda x: x <= most
         return bounds
 
 

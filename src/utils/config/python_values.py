@@ -68,7 +68,7 @@ class _Reader:
     def _statement(self, node: ast.stmt) -> None:
         match node:
             case ast.Assign(targets=targets, value=value) if all(isinstance(one, ast.Name) for one in targets):
-                self._note([one.id for one in targets], _value(value, self.known))
+                self._note([one.id for one in targets if isinstance(one, ast.Name)], _value(value, self.known))
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                 self._note([name], _value(value, self.known))
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):

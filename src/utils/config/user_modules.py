@@ -65,8 +65,9 @@ def _imported_file(option: str, path: Path) -> ModuleType:
             return known
     name = path.stem if path.stem not in sys.modules else f"{path.stem}_{abs(hash(str(path))):x}"
     spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None, path
     module = importlib.util.module_from_spec(spec)
-    module.__muster_plugin__ = str(path)
+    vars(module)["__muster_plugin__"] = str(path)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)

@@ -26,7 +26,7 @@ _NUMBERS = {
 }
 _CONSTANTS = {0xC0: None, 0xC2: False, 0xC3: True}
 # first byte -> kind, and format of its length
-_SIZED = {
+_SIZED: dict[int, tuple[type, str]] = {
     0xC4: (bytes, ">B"),
     0xC5: (bytes, ">H"),
     0xC6: (bytes, ">I"),
@@ -39,7 +39,7 @@ _SIZED = {
     0xDF: (dict, ">I"),
 }
 # kind -> most that fits into the first byte, that byte for 0, and the bytes for longer ones by the format of the length
-_FIRST = {
+_FIRST: dict[type, tuple[int, int, tuple[tuple[str, int], ...]]] = {
     bytes: (-1, 0, ((">B", 0xC4), (">H", 0xC5), (">I", 0xC6))),
     str: (31, 0xA0, ((">B", 0xD9), (">H", 0xDA), (">I", 0xDB))),
     list: (15, 0x90, ((">H", 0xDC), (">I", 0xDD))),

@@ -181,7 +181,8 @@ class _Reader:
         return found
 
     def _skip(self) -> None:
-        self._at = _SPACE.match(self._text, self._at).end()
+        if found := _SPACE.match(self._text, self._at):
+            self._at = found.end()
 
     def _next(self) -> str:
         return "the end of the file" if self._at >= len(self._text) else f"'{shown(self._text[self._at :][:12])}'"

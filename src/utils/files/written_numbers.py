@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
 
 def texts_of(content: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """The texts of the numbers in nested mappings: {"a.b": text}."""
-    texts = {}
+    texts: dict[str, str] = {}
     for key, value in content.items():
         if isinstance(value, Mapping):
             texts |= texts_of(value, f"{prefix}{key}.")
@@ -50,7 +50,7 @@ def texts_of(content: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 def with_texts(content: Mapping[str, Any], texts: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
     """The opposite of `texts_of`: nested mappings, whose numbers get their texts."""
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in content.items():
         path = f"{prefix}{key}"
         if isinstance(value, Mapping):

@@ -3,6 +3,7 @@
 import ctypes
 import time
 from collections.abc import Callable
+from typing import Any
 
 
 class FreedMemory:
@@ -19,6 +20,7 @@ class FreedMemory:
 
     def __init__(self, every: float = 30.0, clock: Callable[[], float] = time.monotonic):
         self._every, self._clock, self._last = every, clock, clock()
+        self._trim: Callable[[int], Any] | None = None
         try:
             self._trim = ctypes.CDLL(None).malloc_trim
         except (OSError, AttributeError, TypeError):  # another C library, which does not keep it

@@ -62,8 +62,9 @@ class RayCluster:
                 f"The address {shown(address)}: expected HOST:PORT of a cluster's head, or auto. Ray's client "
                 "(ray://) cannot be used; start the command on a machine of the cluster."
             )
-        self.own, self._folder, self._lock = address in (None, "local"), None, -1
-        if not self.own and address != "auto":
+        self.own, self._lock = address in (None, "local"), -1
+        self._folder: Path | None = None
+        if address not in (None, "local", "auto"):
             _require_listener(address)
         self._before: dict[str, str | None] = {}
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -115,8 +116,8 @@ class RayCluster:
 
         _sweep()
         place = tempfile.gettempdir()
-        self._folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place if len(place) <= LONGEST_FOLDER else "/tmp"))
-        token = self._folder / TOKEN
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place if len(place) <= LONGEST_FOLDER else "/tmp"))
+        self._folder, token = folder, folder / TOKEN
         # held as long as this process lives
         self._lock = os.open(token, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -128,7 +129,7 @@ class RayCluster:
             "num_cpus": cpus or len(os.sched_getaffinity(0)),
             "include_dashboard": False,
             "object_store_memory": OBJECTS,
-            "_temp_dir": str(self._folder / SESSIONS),
+            "_temp_dir": str(folder / SESSIONS),
             "_node_ip_address": "127.0.0.1",
         }
 

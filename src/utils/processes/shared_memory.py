@@ -46,9 +46,9 @@ class NamelessMemory:
 
     def close(self) -> None:
         """Free it, after the last buffer of it has gone."""
-        if self._file is not None:
+        if self._file >= 0:
             os.close(self._file)
-        self._file = None
+        self._file = -1
 
     def __getstate__(self) -> Any:
         return DupFd(self._file)

@@ -18,7 +18,7 @@ def main(device: str) -> None:
             hidden = cell(network(inputs))
             outputs = th.bmm(hidden.unsqueeze(1), hidden.unsqueeze(2)).float()
         outputs.sum().backward()
-        if not all(th.isfinite(parameter.grad).all() for parameter in network.parameters()):
+        if not all(w.grad is not None and th.isfinite(w.grad).all() for w in network.parameters()):
             sys.exit("its results are not finite numbers")
 
 

@@ -49,7 +49,8 @@ def _fullest_row(waiting: tuple[tuple[int, int], ...], width: int) -> tuple[tupl
     Args:
         waiting: the lengths that there are, longest first, and of each how many, at most as many as fit into a row.
     """
-    fullest, least, tries = (), width, TRIES
+    fullest: tuple[tuple[int, int], ...] = ()
+    least, tries = width, TRIES
 
     def fill(at: int, free: int, row: tuple[tuple[int, int], ...]) -> None:
         nonlocal fullest, least, tries

@@ -16,6 +16,7 @@ def build_optimiser(params, lr: float, args) -> Optimizer:
         ValueError: another name.
     """
     capturable = args.cuda_graphs == "on" and kind_of(args.device) == CUDA
+    optimiser: Optimizer
     if args.optimizer == "rmsprop":
         more = {"alpha": args.optim_alpha, "foreach": True}
         optimiser = RMSprop(params, lr=lr, eps=args.optim_eps, capturable=capturable, **more)
@@ -42,16 +43,22 @@ def _stay_capturable(optimiser: Optimizer) -> None:
 
 def make_step(optimiser: Optimizer) -> None:
     """`optimiser.step()`; of fused Adam on the CPU without its checks, which take longer than a small step."""
-    plain = type(optimiser) is Adam and "step" not in vars(optimiser) and optimiser.state
-    if not plain or optimiser._optimizer_step_pre_hooks or optimiser._optimizer_step_post_hooks:
+    plain = "step" not in vars(optimiser) and optimiser.state
+    if (
+        type(optimiser) is not Adam
+        or not plain
+        or optimiser._optimizer_step_pre_hooks
+        or optimiser._optimizer_step_post_hooks
+    ):
         optimiser.step()
         return
     groups = [_fused_group(optimiser, group) for group in optimiser.param_groups]
-    if None in groups:
+    known = [group for group in groups if group is not None]
+    if len(known) < len(groups):
         optimiser.step()
         return
     with th.no_grad():
-        for tensors, options in groups:
+        for tensors, options in known:
             th._foreach_add_(tensors[-1], 1)
             th._fused_adam_(*tensors, **options)
 
@@ -59,7 +66,7 @@ def make_step(optimiser: Optimizer) -> None:
 def _fused_group(optimiser: Adam, group: dict) -> tuple[list[list[th.Tensor]], dict] | None:
     """The arguments of torch's kernel; None: `step` has more to do than to call it."""
     parameters = [p for p in group["params"] if p.grad is not None]
-    states = [optimiser.state.get(p) for p in parameters]
+    states = [optimiser.state.get(p, {}) for p in parameters]
     unusual = not group["fused"] or group["amsgrad"] or group["differentiable"] or group["decoupled_weight_decay"]
     if unusual or isinstance(group["lr"], th.Tensor) or not parameters or not all(states):
         return None
