@@ -81,7 +81,7 @@ def _replay(path: Path) -> "Replay":
     from replays.reader import read_replay
 
     if path.is_dir():
-        from envs.racing.again import replay_best
+        from envs.racing.rerun import replay_best
 
         with tempfile.TemporaryDirectory() as folder:
             return read_replay(replay_best(path, folder))
@@ -104,7 +104,7 @@ def _write_best(options: argparse.Namespace) -> None:
     if (runs, best) != (RUNS, BEST_EPISODES):
         raise ConfigError(f"{options.file} is not results/{RUNS}/<token>/{BEST_EPISODES}/<map>.")
 
-    from envs.racing.again import replay_best
+    from envs.racing.rerun import replay_best
 
     print(replay_best(path, path.parents[3] / REPLAYS / token))
 

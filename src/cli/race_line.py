@@ -72,7 +72,7 @@ def way_of(race: Path) -> np.ndarray:
             raise ConfigError(f"{race} has no positions of its race, as of a run of an older version.")
         return way.astype(np.float64)
 
-    from envs.racing.again import replay_best
+    from envs.racing.rerun import replay_best
 
     with tempfile.TemporaryDirectory() as folder:
         return _way_of_replay(read_replay(replay_best(race, folder)), race)

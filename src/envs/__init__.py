@@ -89,7 +89,7 @@ REGISTRY.declare(
     batched="envs.racing.environment:RacingBatch",
     counts_copies=True,
     has_best=True,
-    live="envs.racing.reward_weights:WEIGHTS",
+    live="envs.racing.rules:WEIGHTS",
     greedy_by="greedy_every",
     reaches="envs.racing.options:REACHES",
 )
@@ -99,7 +99,7 @@ REGISTRY.declare(
     "TrackMania Nations / United Forever through TMInterface (needs the game), with racing's fields",
     counts_copies=True,
     has_best=True,
-    live="envs.racing.reward_weights:WEIGHTS",
+    live="envs.racing.rules:WEIGHTS",
     greedy_by="greedy_every",
     reaches="envs.trackmania.options:REACHES",
 )

@@ -9,8 +9,8 @@ import pytest
 from checkpoints.tree import load_tree, save_tree
 from cli.compose import compose_config
 from components.joined_episodes import JoinedEpisode
-from envs.racing.again import driven_best, driven_from, replay_best
 from envs.racing.batch import BatchedRaces
+from envs.racing.rerun import driven_best, driven_from, replay_best
 from experiment.best_episodes import SavedBestEpisodes
 from helpers import make_args
 from race_tasks import accelerate_only
@@ -36,16 +36,16 @@ import multiprocessing
 
 from envs.racing.batch import BatchedRaces
 
-set_up = BatchedRaces._set_up
+make = BatchedRaces.__init__
 
 
 def narrowed(self, *arguments, **options):
-    set_up(self, *arguments, **options)
+    make(self, *arguments, **options)
     self.outputs.legal[..., 3:] = 0
 
 
 if multiprocessing.parent_process() is not None:
-    BatchedRaces._set_up = narrowed
+    BatchedRaces.__init__ = narrowed
 """
 
 
@@ -53,7 +53,7 @@ if multiprocessing.parent_process() is not None:
 @pytest.mark.parametrize("kind", RUNS)
 def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path, monkeypatch):
     driven, races_of = {}, {}
-    begin, step = BatchedRaces._begin, BatchedRaces.step
+    begin, step = BatchedRaces.begin, BatchedRaces.step
 
     def beginning(self, which):
         for b in np.flatnonzero(which).tolist():
@@ -70,7 +70,7 @@ def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path
         return outputs
 
     accelerate_only(monkeypatch)
-    monkeypatch.setattr(BatchedRaces, "_begin", beginning)
+    monkeypatch.setattr(BatchedRaces, "begin", beginning)
     monkeypatch.setattr(BatchedRaces, "step", stepping)
     algorithm, settings = RUNS[kind]
     config = compose_config(algorithm, "racing").config

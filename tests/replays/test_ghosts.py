@@ -32,7 +32,7 @@ def best_race(results, token, actions, track="seed:1"):
 @pytest.fixture
 def races(tmp_path, monkeypatch):
     """Of a few steps, so that they end before the finish, which no recorded one does."""
-    monkeypatch.setattr("envs.racing.again._require_the_same", lambda *_: None)
+    monkeypatch.setattr("envs.racing.rerun._require_the_same", lambda *_: None)
     fast = best_race(tmp_path / "results", "fast", [0] * 12)
     slow = best_race(tmp_path / "results", "slow", [3] * 2 + [0] * 6)
     return fast, slow

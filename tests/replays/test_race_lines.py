@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import replay as command
-from envs.racing.again import driven_again
 from envs.racing.batch import BatchedRaces
 from envs.racing.line import distances
+from envs.racing.rerun import driven_again
 from envs.racing.resampling import line_of_race
 from envs.racing.results import info_of
 from envs.racing.track_files import read_centres

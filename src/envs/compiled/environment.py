@@ -35,7 +35,7 @@ class CompiledEnv:
 
     title: ClassVar[str]
     options_class: ClassVar[type]  # a dataclass
-    simulator_class: ClassVar[str]  # "module:class", imported when copies are made, as numba takes long to import
+    simulator_class: ClassVar[Any]  # the class, or "module:class", which numba's long import waits for
     state_by_copy = True
     fields: Callable[[], Mapping[str, FieldSpec]]
     groups: dict[str, int]

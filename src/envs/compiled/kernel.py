@@ -3,7 +3,6 @@
 import contextlib
 import getpass
 import hashlib
-import importlib
 import operator
 import os
 import subprocess
@@ -18,6 +17,8 @@ from typing import TextIO
 import llvmlite.binding
 import numba
 import numpy as np
+
+from utils.config.user_modules import imported
 
 try:
     import fcntl
@@ -181,20 +182,22 @@ def _stamp(files: Sequence[Path]) -> str:
     return hashlib.sha256(repr((machine, stamped)).encode()).hexdigest()[:16]
 
 
-def call(module: str, name: str) -> None:
-    """Call this function of a module or of a class in it, with nothing compiled ahead."""
+def call(plugin: str, name: str) -> None:
+    """Call this function of a module, or of a class in it, with nothing compiled ahead."""
     global _compiling
     _compiling = True
     try:
-        operator.attrgetter(name)(importlib.import_module(module))()
+        operator.attrgetter(name)(imported("plugins", plugin))()
     finally:
         _compiling = False
 
 
 def _call_elsewhere(function: Callable[[], None], progress: _Progress) -> None:
     """Call it in another process, which ends when this one is interrupted: LLVM does not react to signals."""
-    name = function.__module__, function.__qualname__
-    words = [sys.executable, "-c", _CHILD, *name, *filter(None, sys.path)]
+    module = sys.modules[function.__module__]
+    # a plugin may be a file
+    source = vars(module).get("__muster_plugin__", function.__module__), function.__qualname__
+    words = [sys.executable, "-c", _CHILD, *source, *filter(None, sys.path)]
     # in its own session, where Ctrl-C does not reach it, and it prints no traceback
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
@@ -205,7 +208,7 @@ def _call_elsewhere(function: Callable[[], None], progress: _Progress) -> None:
         process.wait()
         raise
     if failed:  # here it raises its error
-        call(*name)
+        call(*source)
 
 
 def _exit_code(process: subprocess.Popen) -> int | None:

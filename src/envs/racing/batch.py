@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from envs.compiled.simulator import Simulator
-from envs.racing.float_view import scaling_of
-from envs.racing.jit import KERNEL
+from envs.racing.kernel import KERNEL
 from envs.racing.kernel.entry import begin, step_all
+from envs.racing.kernel.floats import scaling_of
 from envs.racing.kernel.zones import REACH
 from envs.racing.options import Options
-from envs.racing.rasters import ground_of
 from envs.racing.state import (
     INPUTS,
     SPACING,
@@ -25,7 +24,7 @@ from envs.racing.state import (
     float_size,
     grid_metres,
 )
-from envs.racing.tracks import tracks_of
+from envs.racing.tracks import ground_of, tracks_of
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
@@ -141,7 +140,7 @@ class BatchedRaces(Simulator):
         self.run(step_all, actions)
 
     def weigh(self, name: str, value: float) -> None:
-        """Give a weight of the rewards (`reward_weights`) another value."""
+        """Give a weight of the rewards (`rules.WEIGHTS`) another value."""
         setattr(self.options, name, value)
         self.constants = (self.tracks, world_of(self.options), self.views)
 

@@ -8,9 +8,10 @@ from envs.compiled.environment import CompiledEnv, OneCopy
 from envs.contract.fields import AGENTS, FieldSpec
 from envs.skirmish import contract, replay
 from envs.skirmish.entities import EntityView, fields_of
-from envs.skirmish.map_list import args_by_map, check_args, is_listed
-from envs.skirmish.maps import load_map, map_names
-from envs.skirmish.options import Options
+from envs.skirmish.maps import SMACV2_MAPS, load_map, map_names
+from envs.skirmish.options import Options, args_by_map, is_listed
+from utils.errors import ConfigError
+from utils.plain_values import shown
 
 if TYPE_CHECKING:
     from envs.skirmish.batch import BatchedSkirmish
@@ -46,7 +47,16 @@ class SkirmishBatch(CompiledEnv):
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
-        check_args(env_args)
+        if not is_listed(env_args):
+            super().check_args(**env_args)
+            return
+        for own in args_by_map(env_args).values():
+            super().check_args(**own)
+        if env_args.get("capability_config") and not any(name in SMACV2_MAPS for name in env_args["map_name"]):
+            raise ConfigError(
+                f"env_args.capability_config is for SMACv2's maps ({', '.join(SMACV2_MAPS)}), of which "
+                f"env_args.map_name={shown(env_args['map_name'])} has none."
+            )
 
     @classmethod
     def copies_per_thread(cls, **env_args: Any) -> int:

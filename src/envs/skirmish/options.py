@@ -24,6 +24,8 @@ DISTRIBUTIONS = {
 }
 # game loops of a step, directions of sight, units of a side: a step of more would take minutes
 MOST_COUNTED = 1000
+MOST_MAPS = 100  # of a list
+OF_THE_RUN = ("place", "test_mode")
 OBSERVATIONS = ("flat", "entities")
 OBSERVED = ("team_gen", "attack", "health")
 
@@ -46,7 +48,7 @@ REACHES: Mapping[str, Reach] = {
 class Options:
     """Constructor arguments. Every one means what it means in SMAC, except those marked as without effect."""
 
-    map_name: str = "8m"  # or a list of names: see `map_list`
+    map_name: str = "8m"  # or a list of names: see `args_by_map`
     step_mul: int | None = 8  # game loops of a step; None: 8
     move_amount: float = 2  # length of a move order
     difficulty: str = "7"  # below "7" enemies take longer to fire at a new target
@@ -158,6 +160,35 @@ class Options:
     def reaction(self) -> int:
         """Game loops between noticing a target and firing at it, for the enemies."""
         return REACTION_LOOPS.get(self.difficulty, 0)
+
+
+def is_listed(env_args: Mapping[str, Any]) -> bool:
+    """Whether `map_name` is a list, even of one map."""
+    return isinstance(env_args.get("map_name"), list | tuple)
+
+
+def args_by_map(env_args: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The arguments of each map's battles, by its name, in the order of the list.
+
+    SMACv2's capabilities are passed to its maps only.
+
+    Raises:
+        ConfigError: the list is empty, too long, or names what is not a map, or agents would not see units.
+    """
+    names = env_args["map_name"]
+    if not 1 <= len(names) <= MOST_MAPS:
+        raise ConfigError(f"env_args.map_name has {len(names)} maps; a list has 1 to {MOST_MAPS}.")
+    if env_args.get("observation") != "entities":
+        raise ConfigError(
+            f"env_args.map_name={shown(names)}: agents of several maps see units. Set env_args.observation=entities."
+        )
+    kept = {key: value for key, value in env_args.items() if key not in OF_THE_RUN}
+    found = {}
+    for name in names:
+        found[name if isinstance(name, str) else shown(name)] = own = kept | {"map_name": name}
+        if name not in SMACV2_MAPS:
+            own.pop("capability_config", None)
+    return found
 
 
 def published_capabilities(race: str, n_units: int = 5, n_enemies: int = 5) -> dict:

@@ -9,11 +9,16 @@ import numpy as np
 from envs.contract.fields import FieldSpec
 from envs.contract.seeds import SEED_LIMIT, copies_seeds
 from envs.skirmish.batch import BatchedSkirmish
-from envs.skirmish.entities import ENEMY as SEEN
-from envs.skirmish.entities import FIXED, EntityView, fields_of, shown_of
-from envs.skirmish.map_list import args_by_map
+from envs.skirmish.contract import ally_state_names, enemy_state_names
+from envs.skirmish.entities import ENEMY, FIXED, TYPES, EntityView, fields_of, shown_of
+from envs.skirmish.maps import Map
+from envs.skirmish.options import args_by_map
 from envs.skirmish.state import Outputs
-from envs.skirmish.unit_state import ALLY, ENEMY, UnitState
+from envs.skirmish.unit_types import TYPE_INDEX
+
+# the features of units in the state
+ALLY_STATE = ["health", "energy/cooldown", "rel_x", "rel_y", "shield", "attack_probability", "total_health", *TYPES]
+ENEMY_STATE = ["health", "rel_x", "rel_y", "shield", *TYPES]
 
 
 class Ends(NamedTuple):
@@ -38,7 +43,7 @@ class BattlesOnMaps:
         seed: as of `BatchedSkirmish`.
         threads: how many share the battles; 1: the calling one alone.
         place: for each battle its number among those that share the list, and how many these are.
-        env_args: see `map_list.args_by_map`.
+        env_args: see `options.args_by_map`.
     """
 
     def __init__(
@@ -83,8 +88,8 @@ class BattlesOnMaps:
         parts = {"obs/own": ((len(own),), own)}
         if self.n_agents > 1:
             parts["obs/allies"] = ((self.n_agents - 1, len(ally)), ally)
-        parts["obs/enemies"] = ((self.n_enemies, len(SEEN)), SEEN)
-        state = self.n_agents * len(ALLY) + self.n_enemies * len(ENEMY)
+        parts["obs/enemies"] = ((self.n_enemies, len(ENEMY)), ENEMY)
+        state = self.n_agents * len(ALLY_STATE) + self.n_enemies * len(ENEMY_STATE)
         state += self.n_agents * self.n_actions if self.options.state_last_action else 0
         state += int(self.options.state_timestep_number)
         return {"present": FieldSpec("mask", (), "bool"), **fields_of(parts, self.n_actions, state)}
@@ -164,7 +169,7 @@ class BattlesOnMaps:
     def _write_state(self, m: int, rows: np.ndarray, state: np.ndarray, units: np.ndarray) -> None:
         battles, view, into = self.battles[m], self.views[m], self._shown["state"]
         at = 0
-        sizes = (self.n_agents, len(ALLY)), (self.n_enemies, len(ENEMY))
+        sizes = (self.n_agents, len(ALLY_STATE)), (self.n_enemies, len(ENEMY_STATE))
         for part, (count, width) in zip(self._states[m].rows(state), sizes, strict=True):
             into[rows, at : at + part.shape[1] * width] = part.reshape(len(rows), -1)
             at += count * width
@@ -203,3 +208,38 @@ class BattlesOnMaps:
         total = {key: sum(one[key] for one in each) for key in each[0]}
         games = total["battles_game"]
         return total | {"win_rate": total["battles_won"] / games if games else 0.0}
+
+
+class UnitState:
+    """Finds the units in SMAC's state, which its first numbers are.
+
+    Args:
+        scenario: a SCENARIO of `state`, without fields of view and `obs_instead_of_state`.
+        battle_map: its map.
+    """
+
+    def __init__(self, scenario: np.record, battle_map: Map):
+        self._sides = []
+        at = 0
+        for count, names, wanted, bits, ally in (
+            (int(scenario.n_agents), ally_state_names(scenario), ALLY_STATE, scenario.ally_type, True),
+            (int(scenario.n_enemies), enemy_state_names(scenario), ENEMY_STATE, scenario.enemy_type, False),
+        ):
+            known = {f"type_{name}": f"type_{bits[TYPE_INDEX[name]]}" for name in battle_map.type_order}
+            known = known if scenario.type_bits else {}
+            place = [names.index(named) if (named := known.get(name, name)) in names else -1 for name in wanted]
+            units = {group.unit for group in battle_map.groups if group.ally == ally}
+            only = None if scenario.type_bits else wanted.index(TYPES[TYPE_INDEX[min(units)]])
+            self._sides.append((slice(at, at + count * len(names)), count, np.array(place), only))
+            at += count * len(names)
+
+    def rows(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Allies `[B, n, len(ALLY_STATE)]` and enemies `[B, m, len(ENEMY_STATE)]` of states; of the dead, zeros."""
+        found = []
+        for part, count, place, only in self._sides:
+            shown = state[:, part].reshape(len(state), count, -1)
+            rows = np.where(place >= 0, shown[..., place], 0).astype(np.float32)
+            if only is not None:
+                rows[..., only] = rows[..., 0] > 0
+            found.append(rows)
+        return found[0], found[1]

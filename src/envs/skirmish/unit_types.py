@@ -1,6 +1,10 @@
 """The abilities of the types of units, from the game's unit data (4.10.0.75689) and, for SMAC's agents, its maps."""
 
+import csv
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +27,7 @@ BEAM_LENGTH, BEAM_DEPTH = 2.8, 0.3  # of a colossus' beam, across and along the 
 
 @dataclass(frozen=True)
 class UnitType:
-    """One kind of unit. Seconds are "faster" seconds (22.4 game loops), distances map units."""
+    """A row of data/units.csv. Seconds are "faster" seconds (22.4 game loops), distances map units."""
 
     name: str
     health: float
@@ -37,7 +41,7 @@ class UnitType:
     shield: float = 0.0
     armor: float = 0.0
     health_regen: float = 0.0  # per second
-    energy: float = 0.0  # at most
+    energy: float = 0.0  # at most; those with any heal
     start_energy: float = 0.0
     attributes: tuple[str, ...] = ()
     layer: int = GROUND
@@ -47,183 +51,39 @@ class UnitType:
     scan_range: float = 5.0  # how far it looks for a target, edge to edge (the game's MinScanRange)
     cooldown_divisor: float = 15.0  # SMAC's normaliser of the cooldown in the state, loops; of a healer: of its energy
     shield_divisor: float = 1.0  # SMAC's normaliser of the shield
+    sight: float = 9.0  # SMACv2's
 
 
-LIGHT, ARMORED, BIOLOGICAL, STRUCTURE = "light", "armored", "biological", "structure"
-
-_STANDARD = (
-    UnitType(
-        "marine",
-        45,
-        0.375,
-        3.15,
-        6,
-        cooldown=0.6149,
-        attack_range=5,
-        scan_range=5.5,
-        attributes=(LIGHT, BIOLOGICAL),
-        hits_air=True,
-    ),
-    UnitType(
-        "marauder",
-        125,
-        0.5625,
-        3.15,
-        10,
-        bonus={ARMORED: 10},
-        cooldown=1.0714,
-        attack_range=6,
-        scan_range=6.5,
-        body=0.5,
-        armor=1,
-        attributes=(ARMORED, BIOLOGICAL),
-        cooldown_divisor=25,
-    ),
-    UnitType(
-        "medivac",
-        150,
-        0.75,
-        3.5,
-        attack_range=4,
-        armor=1,
-        energy=200,
-        start_energy=50,
-        attributes=(ARMORED,),
-        layer=AIR,
-        cooldown_divisor=200,
-    ),
-    UnitType(
-        "stalker",
-        80,
-        0.625,
-        4.13,
-        13,
-        bonus={ARMORED: 5},
-        cooldown=1.3357,
-        attack_range=6,
-        scan_range=6.5,
-        shield=80,
-        armor=1,
-        attributes=(ARMORED,),
-        hits_air=True,
-        cooldown_divisor=35,
-        shield_divisor=80,
-    ),
-    UnitType(
-        "zealot",
-        100,
-        0.5,
-        3.15,
-        8,
-        body=0.375,
-        hits=2,
-        cooldown=0.8571,
-        attack_range=0.1,
-        shield=50,
-        armor=1,
-        attributes=(LIGHT, BIOLOGICAL),
-        cooldown_divisor=22,
-        shield_divisor=50,
-    ),
-    UnitType(
-        "colossus",
-        200,
-        1.0,
-        3.15,
-        10,
-        body=0.75,
-        hits=2,
-        bonus={LIGHT: 5},
-        cooldown=1.0714,
-        attack_range=7,
-        scan_range=7.5,
-        shield=150,
-        armor=1,
-        attributes=(ARMORED,),
-        layer=WALKER,
-        splash=BEAM,
-        cooldown_divisor=24,
-        shield_divisor=150,
-    ),
-    UnitType(
-        "zergling",
-        35,
-        0.375,
-        4.13,
-        5,
-        cooldown=0.4971,
-        attack_range=0.1,
-        health_regen=0.38,
-        attributes=(LIGHT, BIOLOGICAL),
-        cooldown_divisor=11,
-    ),
-    UnitType(
-        "baneling",
-        30,
-        0.375,
-        3.5,
-        20,
-        bonus={LIGHT: 15, STRUCTURE: 60},
-        cooldown=1.0,
-        attack_range=0.25,
-        health_regen=0.38,
-        attributes=(BIOLOGICAL,),
-        splash=DISC,
-        cooldown_divisor=1,
-    ),
-    UnitType(
-        "hydralisk",
-        90,
-        0.625,
-        3.15,
-        12,
-        cooldown=0.5893,
-        attack_range=5,
-        scan_range=5.5,
-        body=0.5,
-        health_regen=0.3828,
-        attributes=(LIGHT, BIOLOGICAL),
-        hits_air=True,
-        cooldown_divisor=10,
-    ),
-    UnitType(
-        "spine_crawler",
-        300,
-        1.125,
-        0.0,
-        25,
-        bonus={ARMORED: 5},
-        cooldown=1.3214,
-        attack_range=7,
-        armor=2,
-        health_regen=0.38,
-        attributes=(ARMORED, BIOLOGICAL, STRUCTURE),
-        scan_range=10,
-    ),
-)
-TYPE_INDEX = {unit_type.name: index for index, unit_type in enumerate(_STANDARD)}
-# SMAC's agents are copies of the game's types that its map archives define; these two differ in what is simulated
-_COPIES = (
-    replace(_STANDARD[TYPE_INDEX["medivac"]], speed=3.85),
-    replace(_STANDARD[TYPE_INDEX["hydralisk"]], health=80),
-)
-UNIT_TYPES = _STANDARD + _COPIES
-ALLY_INDEX = TYPE_INDEX | {copy.name: len(_STANDARD) + k for k, copy in enumerate(_COPIES)}
-
-# SMACv2's ranges by type, of sight and (with use_unit_ranges) of legal targets
-UNIT_SIGHT = {
-    "stalker": 10,
-    "zealot": 9,
-    "colossus": 10,
-    "zergling": 8,
-    "baneling": 8,
-    "hydralisk": 9,
-    "marine": 9,
-    "marauder": 10,
-    "medivac": 11,
+# how a cell of the table is read, other than as a number
+READ: dict[str, Callable[[str], Any]] = {
+    "name": str,
+    "hits": int,
+    "bonus": lambda cell: {name: float(more) for name, more in (part.split(":") for part in cell.split())},
+    "attributes": lambda cell: tuple(cell.split()),
+    "hits_air": lambda cell: cell == "yes",
+    "layer": ("ground", "air", "walker").index,
+    "splash": ("none", "disc", "beam").index,
 }
 
 
+def _read_types() -> list[UnitType]:
+    with open(Path(__file__).parent / "data" / "units.csv", newline="") as file:
+        rows = [{key: cell.strip() for key, cell in row.items()} for row in csv.DictReader(file, skipinitialspace=True)]
+    return [
+        UnitType(**{key.strip(): READ.get(key.strip(), float)(cell) for key, cell in row.items() if cell})
+        for row in rows
+    ]
+
+
+_STANDARD = _read_types()
+TYPE_INDEX = {unit_type.name: index for index, unit_type in enumerate(_STANDARD)}
+# SMAC's agents are copies of the game's types that its map archives define; these two differ in what is simulated
+_COPIES = [
+    replace(_STANDARD[TYPE_INDEX["medivac"]], speed=3.85),
+    replace(_STANDARD[TYPE_INDEX["hydralisk"]], health=80),
+]
+UNIT_TYPES = _STANDARD + _COPIES
+ALLY_INDEX = TYPE_INDEX | {copy.name: len(_STANDARD) + k for k, copy in enumerate(_COPIES)}
 UNIT_KIND = record(
     [
         ("health", "f8"),
@@ -256,21 +116,18 @@ def type_table(loops_per_second: float = 22.4) -> np.ndarray:
     """`[KINDS]` UNIT_KIND for a clock of that many game loops per "faster" second (the game's: 22.4)."""
     table = np.zeros(len(UNIT_TYPES), dtype=UNIT_KIND)
     for row, unit_type in zip(table, UNIT_TYPES, strict=True):
-        for name in ("health", "shield", "armor", "radius", "hits", "attack_range", "energy"):
-            row[name] = getattr(unit_type, name)
-        for name in ("start_energy", "layer", "splash", "cooldown_divisor", "shield_divisor"):
-            row[name] = getattr(unit_type, name)
+        for name in UNIT_KIND.names:
+            if hasattr(unit_type, name) and name != "damage":
+                row[name] = getattr(unit_type, name)
         row.body = unit_type.radius if unit_type.body is None else unit_type.body
         row.acquire_range = max(unit_type.scan_range, unit_type.attack_range)
         row.speed = unit_type.speed / loops_per_second
         row.health_regen = unit_type.health_regen / loops_per_second
         row.cooldown = unit_type.cooldown * loops_per_second
         row.healer = unit_type.energy > 0
-        row.sight = UNIT_SIGHT.get(unit_type.name, 9)
         row.damage[:] = [_damage(unit_type, other) for other in UNIT_TYPES]
         row.can_attack[:] = [unit_type.damage > 0 and (unit_type.hits_air or t.layer != AIR) for t in UNIT_TYPES]
-        heals = unit_type.energy > 0
-        row.can_heal[:] = [heals and t.layer == GROUND and BIOLOGICAL in t.attributes for t in UNIT_TYPES]
+        row.can_heal[:] = [row.healer and t.layer == GROUND and "biological" in t.attributes for t in UNIT_TYPES]
     return table
 
 

@@ -64,7 +64,7 @@ class TrackManiaEnv:
         Options(**env_args).maps()
 
     def take_live(self, name: str, value: float) -> None:
-        """A weight of the rewards has another value from now on (`racing.reward_weights`)."""
+        """A weight of the rewards has another value from now on (`racing.rules`)."""
         setattr(self.options, name, value)
 
     @property

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from envs.racing.float_view import scaling_of
-from envs.racing.kernel.floats import FAR, TURNING_AT, UP_AT, VELOCITY_AT, WHEELS_AT, ZONES_AT
+from envs.racing.kernel.floats import FAR, TURNING_AT, UP_AT, VELOCITY_AT, WHEELS_AT, ZONES_AT, scaling_of
 from envs.racing.state import GEAR_AND_WHEELS, INPUTS, PREVIOUS, float_size
 from envs.trackmania.line import ReferenceLine
 from envs.trackmania.simulation_state import WHEEL_COUNT, SimulationState

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from envs.racing.batch import BatchedRaces
-from envs.racing.float_view import scaling_of
+from envs.racing.kernel.floats import scaling_of
 from envs.racing.state import INPUTS
 from scripted_driver import Driver
 

@@ -6,7 +6,7 @@ import pytest
 from envs.racing.batch import BatchedRaces
 from envs.racing.kernel.pictures import BAR, BEHIND, CAR, DASH, EDGE, EYE, FINISH, FOCAL, GROUND, HORIZON, ROAD, SKY
 from envs.racing.line import line_of
-from envs.racing.rasters import raster_of
+from envs.racing.tracks import raster_of
 from scripted_driver import Driver
 
 OPTIONS = {"map_cycle": ["seed:3"], "metres": 120.0}

@@ -5,7 +5,7 @@ import pytest
 
 from envs.skirmish.entities import TYPES
 from envs.skirmish.environment import SkirmishBatch, SkirmishEnv
-from envs.skirmish.unit_state import ALLY, ENEMY
+from envs.skirmish.several import ALLY_STATE, ENEMY_STATE
 from envs.skirmish.unit_types import UNIT_TYPES
 from utils.errors import ConfigError
 
@@ -89,7 +89,7 @@ def test_state_has_all_units_and_their_last_actions():
 
 
 def assert_state(state, battles, b, actions):
-    of_allies, of_enemies = 10 * len(ALLY), 10 * len(ENEMY)
+    of_allies, of_enemies = 10 * len(ALLY_STATE), 10 * len(ENEMY_STATE)
     allies = state[:of_allies].reshape(10, -1)
     enemies = state[of_allies : of_allies + of_enemies].reshape(10, -1)
     n, units = battles.n_agents, battles.state.units[b]

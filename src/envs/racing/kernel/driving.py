@@ -4,7 +4,7 @@ A car is a bicycle: each axle carries half of it, and holds it across by a force
 and then saturates. Braking takes grip from the rear axle; with the accelerator down it takes more, and the car drifts.
 """
 
-from envs.racing.jit import compiled
+from envs.racing.kernel import compiled
 from envs.racing.state import CAR_RADIUS, TICK_MS
 
 DT = TICK_MS / 1000

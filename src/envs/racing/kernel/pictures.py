@@ -1,6 +1,6 @@
 """The grey picture from behind the car: the ground in perspective, other cars as boxes, the speed as a bar."""
 
-from envs.racing.jit import compiled
+from envs.racing.kernel import compiled
 from envs.racing.state import CAR_RADIUS
 
 BEHIND, EYE = 6.0, 6.0  # metres of the camera behind the car's middle, and above ground

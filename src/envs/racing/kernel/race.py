@@ -1,6 +1,6 @@
 """One step of one race: its ticks, then zones, rewards and ends."""
 
-from envs.racing.jit import compiled
+from envs.racing.kernel import compiled
 from envs.racing.kernel.driving import collide, tick, touch_wall
 from envs.racing.kernel.rewards import engineered
 from envs.racing.kernel.zones import metres_of, nearest, squared_distance, zone_of

@@ -1,6 +1,6 @@
 """Rewards that Linesight engineers for ways of driving: slides, risks, closeness to the line."""
 
-from envs.racing.jit import compiled
+from envs.racing.kernel import compiled
 from envs.racing.state import WHEELS
 
 # friction that tyres have across, in Linesight's units, at 0 km/h, 100, 200, ...

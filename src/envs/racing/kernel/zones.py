@@ -2,7 +2,7 @@
 
 from math import inf
 
-from envs.racing.jit import compiled
+from envs.racing.kernel import compiled
 from envs.racing.state import FIRST
 
 # a zone's centre within which it can be entered: half a zone along the track, 45 m across it

@@ -1,6 +1,6 @@
 """One environment step of one battle: orders, game loops, reward and end."""
 
-from envs.skirmish.jit import compiled
+from envs.skirmish.kernel import compiled
 from envs.skirmish.kernel.behaviour import act, choose_targets
 from envs.skirmish.kernel.chance import draw
 from envs.skirmish.kernel.combat import burst_killed, recover

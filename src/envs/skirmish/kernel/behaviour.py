@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.skirmish.jit import compiled
+from envs.skirmish.kernel import compiled
 from envs.skirmish.kernel.combat import can_target, fire, foes, friends, heal
 from envs.skirmish.kernel.movement import walk
 from envs.skirmish.state import ATTACK_MOVE, ATTACK_NEAREST, IDLE, MOVE, NOBODY, TARGET

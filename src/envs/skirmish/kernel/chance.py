@@ -1,6 +1,6 @@
 """Random numbers by counter: the k-th of an episode depends on the battle's seed, the episode and k alone."""
 
-from envs.skirmish.jit import compiled
+from envs.skirmish.kernel import compiled
 
 MASK = 0xFFFFFFFF
 

@@ -1,6 +1,6 @@
 """Damage, healing and what comes back by itself."""
 
-from envs.skirmish.jit import compiled
+from envs.skirmish.kernel import compiled
 from envs.skirmish.kernel.chance import draw
 from envs.skirmish.state import NOBODY
 from envs.skirmish.unit_types import (

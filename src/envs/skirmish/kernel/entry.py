@@ -1,6 +1,6 @@
 """The functions that Python calls: one step, one view, one check of many battles."""
 
-from envs.skirmish.jit import compiled
+from envs.skirmish.kernel import compiled
 from envs.skirmish.kernel.battle import GOES_ON, WON, standing, step
 from envs.skirmish.kernel.legality import write_avail_actions
 from envs.skirmish.kernel.observe import write_obs, write_state

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.skirmish.jit import compiled
+from envs.skirmish.kernel import compiled
 from envs.skirmish.state import SIZE
 
 EPS = 1e-7

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.skirmish.jit import compiled
+from envs.skirmish.kernel import compiled
 from envs.skirmish.state import BODIES, SIZE
 
 GRID = 4096.0  # positions are multiples of 1/4096, as in the game; so a mirrored battle stays an exact mirror

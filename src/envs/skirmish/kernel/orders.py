@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.skirmish.jit import compiled
+from envs.skirmish.kernel import compiled
 from envs.skirmish.kernel.chance import uniform
 from envs.skirmish.kernel.combat import can_target
 from envs.skirmish.kernel.legality import is_medic, may_target, square_distance

@@ -1,6 +1,6 @@
 """Where units appear that are created at a point that is taken."""
 
-from envs.skirmish.jit import compiled
+from envs.skirmish.kernel import compiled
 from envs.skirmish.kernel.movement import FIRST, GROUND, LAST, on_grid
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cli.compose import compose_config
-from envs.racing.again import driven_from
 from envs.racing.batch import BatchedRaces
+from envs.racing.rerun import driven_from
 from replays.reader import read_replay
 from run import run
 from utils.errors import ConfigError
