@@ -3,9 +3,10 @@
 import argparse
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from records.find_run import FoundRun
+if TYPE_CHECKING:
+    from records.find_run import FoundRun
 
 # arguments of environments that a file or module of the user's may be named in
 NAMED_IN = ("environment", "key")
@@ -24,7 +25,7 @@ def add_plugins(parser: argparse.ArgumentParser) -> None:
 
 
 def recorded_config(
-    found: FoundRun, settings: Mapping[str, Any], plugins: Sequence[str]
+    found: "FoundRun", settings: Mapping[str, Any], plugins: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The config of a run as far as the command line allows it, and the settings of that with its plugins.
 

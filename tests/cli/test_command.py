@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import replay
-import report
-import watch
-from cli.command import run_command
+from cli.command import program, run_command
 from utils.errors import ConfigError, MusterError
 from utils.processes.interpreter import REQUIRED
 from utils.processes.stop_signals import Interrupted
@@ -53,15 +50,11 @@ def test_a_bug_keeps_its_traceback():
         run_command(raising(ZeroDivisionError()), "nothing.")
 
 
-@pytest.mark.parametrize(
-    ("command", "body", "words"),
-    [(replay, "_export", ["x.jsonl", "--gif", "x.gif"]), (watch, "_watch", ["1"]), (report, "_report", [])],
-)
-def test_ctrl_c_is_no_traceback(command, body, words, monkeypatch, capsys):
-    monkeypatch.setattr(command, body, raising(KeyboardInterrupt()))
-    assert command.main(words) == 130
-    error = capsys.readouterr().err
-    assert error.startswith("interrupted; ") and error.count("\n") == 1
+def test_a_program_gets_the_words_and_ends_as_any_command(capsys):
+    seen = []
+    assert program(seen.extend, "nothing.")(["a", "b"]) == 0 and seen == ["a", "b"]
+    assert program(raising(KeyboardInterrupt()), "nothing was written.")([]) == 130
+    assert capsys.readouterr().err == "interrupted; nothing was written.\n"
 
 
 @pytest.mark.slow
@@ -77,13 +70,11 @@ def test_a_python_without_the_packages_is_told_which_one_has_them(tmp_path):
     # where packages are that another test's processes need
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     options = {"cwd": tmp_path, "env": environment, "stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
-    for program in programs:
-        command = [str(tmp_path / "bare/bin/python"), str(SRC / program), *words.get(program, [])]
+    for name in programs:
+        command = [str(tmp_path / "bare/bin/python"), str(SRC / name), *words.get(name, [])]
         ended = subprocess.run(command, timeout=60, **options)
-        assert (ended.returncode, ended.stdout) == (2, ""), (program, ended)
-        assert " ".join(ended.stderr.split()).startswith(f"error: {tmp_path}/bare/bin/python lacks the package"), (
-            program
-        )
+        assert (ended.returncode, ended.stdout) == (2, ""), (name, ended)
+        assert " ".join(ended.stderr.split()).startswith(f"error: {tmp_path}/bare/bin/python lacks the package"), name
 
 
 @pytest.mark.parametrize(
