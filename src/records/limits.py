@@ -1,17 +1,22 @@
 """Limits on reading a run's files: results may come from others."""
 
 _MIB = 2**20
-# bytes; metrics of programs of the family reach a hundred megabytes. None: only the end is read
-LARGEST: dict[str, int | None] = {
+# bytes; metrics of programs of the family reach a hundred megabytes
+LARGEST_LOG = 128 * _MIB
+LARGEST_JSON = {
     "run.json": 16 * _MIB,
     "config.json": 16 * _MIB,
     "info.json": 256 * _MIB,
     "metrics.json": 256 * _MIB,
-    "metrics.csv": 128 * _MIB,
-    "diagnostics.csv": 64 * _MIB,
     "manifest.json": 16 * _MIB,
     "best.json": _MIB,
     "best_episode.json": _MIB,
+}
+# None: only the end is read
+LARGEST: dict[str, int | None] = {
+    **LARGEST_JSON,
+    "metrics.csv": LARGEST_LOG,
+    "diagnostics.csv": 64 * _MIB,
     "cout.txt": None,
 }
 MOST_METRICS = 1000

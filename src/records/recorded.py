@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from records.layout import CHECKPOINTS, MANIFEST, RUNS, SACRED
-from records.limits import LARGEST
+from records.limits import LARGEST_JSON
 from records.tokens import is_token
 from utils.files.regular_files import read_regular
 
@@ -24,7 +24,7 @@ def problem_of_json(path: Path) -> str:
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:
     try:
-        content = json.loads(read_regular(path, LARGEST[path.name]))
+        content = json.loads(read_regular(path, LARGEST_JSON[path.name]))
     except FileNotFoundError:
         return {}, "is missing"
     except OSError as error:

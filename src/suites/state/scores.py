@@ -10,7 +10,7 @@ import numpy as np
 
 from records.best_model import RANKED_BY
 from records.layout import METRICS, RUNS
-from records.limits import LARGEST
+from records.limits import LARGEST_LOG
 from records.metric_rows import read_rows, whole_lines
 from records.run_score import score_of
 from records.tokens import is_token
@@ -86,7 +86,7 @@ class Scores:
             stamp = status.st_mtime_ns, status.st_size
             known = self._read.get(token)
             if known is None or known[0] != stamp:
-                body = whole_lines(read_regular(path, LARGEST[METRICS])) or b""
+                body = whole_lines(read_regular(path, LARGEST_LOG)) or b""
                 found = {key: rows.value for key, rows in read_rows(body, self._keys).items()}
                 self._read[token] = known = stamp, found
         except OSError:
