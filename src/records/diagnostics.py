@@ -1,6 +1,6 @@
 """What a run looks like from inside: its timer, monitored values and machine, in `runs/<token>/diagnostics.csv`.
 
-The file has the form of the metric log (`records.metric_lines`). Its keys are `time/<path>` and `calls/<path>`
+The file has the form of the metric log (`records.metric_log`). Its keys are `time/<path>` and `calls/<path>`
 (seconds and times since the run began), `longest/<path>` (seconds), `updates`, `monitor/<name>/<figure>`, and
 `machine/<name>`.
 """
@@ -11,8 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from records.machine import MachineSampler
-from records.metric_lines import MetricRow, parse_metric_log
-from records.metric_log import MetricLog
+from records.metric_log import MetricLog, MetricRow, parse_metric_log
 from utils.monitoring import Monitor, RunningStatistics, monitoring
 from utils.timing import Timer, timing
 

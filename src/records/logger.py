@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from records.console_log import RecentStats
-from records.metric_lines import MetricRow, parse_metric_log
-from records.metric_log import MetricLog
+from records.metric_log import MetricLog, MetricRow, parse_metric_log
 from records.progress import SHOWN, ProgressBar
 from records.sinks import Sink
 from utils.plain_values import counted
@@ -71,7 +70,7 @@ class Logger:
         self.use_sacred = True
 
     def setup_metric_log(self, path: str) -> None:
-        """Also append every value to this CSV file (records/metric_lines.py), those that were logged before included.
+        """Also append every value to this CSV file (records/metric_log.py), those that were logged before included.
 
         The file is made with the first value; a file that is there already is set aside, unless `load_state_dict`
         continues it.

@@ -1,4 +1,4 @@
-"""A metric log (`records.metric_lines`) as it is read: all its rows, or arrays of the rows of its keys."""
+"""A metric log (`records.metric_log`) as it is read: all its rows, or arrays of the rows of its keys."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from records.limits import LONGEST_KEY, MOST_METRICS
-from records.metric_lines import (
+from records.metric_log import (
     HEADER,
     LARGEST_STEP,
     LONGEST_LINE,

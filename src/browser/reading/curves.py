@@ -10,7 +10,7 @@ import numpy as np
 
 from browser.reading.json_files import JsonObject, plain
 from records.limits import LONGEST_KEY, MOST_METRICS
-from records.metric_lines import LARGEST_STEP
+from records.metric_log import LARGEST_STEP
 from records.metric_rows import Rows
 
 # the axes of a curve, and their units

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from records.layout import DONE as DONE_FILE
 from records.layout import RUNS
-from records.metric_lines import progress
+from records.metric_log import progress
 from records.recorded import newest_step
 from suites.launch.processes import born, is_alive, kill, machine
 from suites.state.runs import DONE, FAILED, LOST, RUNNING, STOPPED, SuiteRun

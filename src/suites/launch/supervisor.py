@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from records.layout import RUNS
-from records.metric_lines import progress
+from records.metric_log import progress
 from suites.launch.leases import IN_USE, RENEWALS
 from suites.launch.processes import born, end_with_parent
 from suites.plan.slots import HeldSlot

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from records.metric_lines import progress
+from records.metric_log import progress
 from records.recorded import newest_step
 from records.tokens import is_token
 from suites.state.runs import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, WAITING, SuiteRun
