@@ -209,6 +209,27 @@ def test_poor_trials_are_ended_early(tmp_path):
     assert states(folder) == {"PRUNED": ends["pruned"], "COMPLETE": ends["done"]}
 
 
+@pytest.mark.parametrize("pruning", ["median", "hyperband"])
+def test_a_launcher_takes_up_the_tests_and_the_ends_of_earlier_ones(tmp_path, pruning):
+    """It reads no log of a trial that has ended, and ends the one whose runs a killed launcher had just dropped."""
+    search = {**SEARCH, "trials": 2, "pruning": pruning}
+    folder, made = searched(tmp_path, search, steps=20)
+    run(folder, made)
+    before = [trial.intermediate_values for trial in journal(folder).trials]
+    assert all(before)
+    for log in tmp_path.glob("runs/*/metrics.csv"):
+        log.unlink()
+    folder, made = searched(tmp_path, {**search, "trials": 3}, steps=20)
+    third = made._make("t3", {"lr": 0.01})
+    made._trials.create(Trial(3, {"lr": 0.01}, third))
+    folder.drop(third[0].id)
+    run(folder, made)
+    ends = [trial.end.state for trial in folder.trials()]
+    assert ends[2] == "pruned" and set(ends[:2]) <= {DONE, "pruned"}
+    assert third[0].id not in folder.newest()
+    assert [trial.intermediate_values for trial in journal(folder).trials] == [*before, {}]
+
+
 def test_the_course_of_a_trial_counts_tests_as_if_its_runs_had_come_one_after_the_other(tmp_path):
     folder, made = searched(tmp_path, {**SEARCH, "trials": 1, "last": 2}, runs_per_trial=3, steps=5)
     run(folder, made)
