@@ -141,7 +141,7 @@ def test_a_child_that_hangs():
 
 PARENT = """
 import sys, time
-from utils import child_process
+from utils.processes import child_process
 from test_child_process import CONTEXT, sleep_with_a_child
 
 def briefly(pipe):

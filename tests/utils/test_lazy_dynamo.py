@@ -11,7 +11,7 @@ SRC = Path(__file__).parents[2] / "src"
 TRAIN = """
 import sys
 import torch as th
-from utils import lazy_dynamo
+from utils.tensors import lazy_dynamo
 lazy_dynamo.defer()
 net = th.nn.Linear(1, 1, bias=False)
 optimiser = th.optim.Adam(net.parameters(), lr=0.5)
