@@ -3,7 +3,7 @@
 import pytest
 import torch as th
 
-from checks import check_config, devices
+from checks import check_config, machine
 from utils.config.merging import default_config, recursive_dict_update
 from utils.errors import ConfigError
 
@@ -77,12 +77,12 @@ def tried(monkeypatch, tmp_path):
 
     def use(program):
         (tmp_path / "trial.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write('x')\n{program}\n")
-        monkeypatch.setattr(devices, "TRIAL", tmp_path / "trial.py")
+        monkeypatch.setattr(machine, "TRIAL", tmp_path / "trial.py")
         return lambda: len((tmp_path / "ran").read_text()) if (tmp_path / "ran").exists() else 0
 
-    devices._problem_with_bfloat16.cache_clear()
+    machine._problem_with_bfloat16.cache_clear()
     yield use
-    devices._problem_with_bfloat16.cache_clear()
+    machine._problem_with_bfloat16.cache_clear()
 
 
 BFLOAT16 = {"precision": "bfloat16", "learner_device": "cpu"}
@@ -99,7 +99,7 @@ BFLOAT16 = {"precision": "bfloat16", "learner_device": "cpu"}
     ],
 )
 def test_bfloat16_is_tried_in_another_process(tried, program, how, monkeypatch):
-    monkeypatch.setattr(devices, "TRIAL_TIMEOUT", 1 if "sleep" in program else 120)
+    monkeypatch.setattr(machine, "TRIAL_TIMEOUT", 1 if "sleep" in program else 120)
     tried(program)
     with pytest.raises(ConfigError, match=f"precision=bfloat16: the cpu .*{how}. Use precision=float32."):
         check_config(recursive_dict_update(default_config(), BFLOAT16))
