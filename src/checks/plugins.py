@@ -87,6 +87,7 @@ def function_of(option: str, name: str) -> Callable:
 
 def plugin_files(plugins: Sequence[str]) -> list[Path]:
     """The source files of plugins that are imported."""
-    modules = [sys.modules.get(plugin) for plugin in plugins if not plugin.endswith(".py")]
     named = [Path(plugin).resolve() for plugin in plugins if plugin.endswith(".py")]
-    return [*named, *(Path(module.__file__) for module in modules if getattr(module, "__file__", None))]
+    modules = (sys.modules.get(plugin) for plugin in plugins if not plugin.endswith(".py"))
+    files = (getattr(module, "__file__", None) for module in modules)
+    return [*named, *(Path(file) for file in files if file)]

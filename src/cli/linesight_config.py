@@ -37,8 +37,7 @@ def linesight_values(path: Path) -> dict[str, Any] | None:
         ConfigError: a key is computed in a way that needs the file to run.
     """
     tree = _parsed(path)
-    assigned = {} if tree is None else {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
-    if not all(name in assigned for name in KNOWN_BY):
+    if tree is None or not {*KNOWN_BY} <= {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}:
         return None
     values, unknown = values_of(tree)
     for name, (line, reason) in unknown.items():
@@ -69,10 +68,11 @@ class _Read:
         self._require_inputs()
 
     def config(self, preset: Mapping[str, Any]) -> dict[str, Any]:
-        values, found = self._values, {}
-        for name, ours in DIRECT.items():
+        values = self._values
+        found: dict[str, Any] = {}
+        for name, key in DIRECT.items():
             if name in values:
-                _set(found, ours.ours, self._converted(name, ours.of))
+                _set(found, key.ours, self._converted(name, key.of))
         for name, fixed in FIXED.items():
             if name in values and values[name] != fixed:
                 self._refuse(name, f"it is {fixed} here")
@@ -233,7 +233,7 @@ def _neighbour(path: Path, name: str) -> dict[str, Any]:
 
 def _flat(cycle: Any) -> list[Any]:
     """The races of a list of iterators of them, or of races."""
-    races = []
+    races: list[Any] = []
     for part in cycle:
         races += part if part and isinstance(part[0], list) else [part]
     return races

@@ -94,9 +94,8 @@ class ParameterFile:
     def _of_tree(self, tree: Mapping[str, Any]) -> dict[str, Any]:
         """The config of Digideep's parameters, by the preset that stands for their agent."""
         try:
-            preset, values, beside = taken_from(tree)
-            path = config_path(preset, "algs")
-            preset = load_parameters(preset, path)
+            name, values, beside = taken_from(tree)
+            preset = load_parameters(name, config_path(name, "algs"))
             return recursive_dict_update(preset.gen_params(of_panel(preset.cpanel, values, preset.name)), beside)
         except ConfigError as error:
             raise ConfigError(f"{self.path}: gen_params: {error}") from None
@@ -116,6 +115,7 @@ def load_parameters(name: str, path: Path) -> ParameterFile:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
     spec = importlib.util.spec_from_file_location(f"parameters_{path.stem}", path)
+    assert spec is not None and spec.loader is not None, path
     module = importlib.util.module_from_spec(spec)
     try:
         with digideep_modules():
@@ -131,9 +131,8 @@ def load_parameters(name: str, path: Path) -> ParameterFile:
         raise ConfigError(f"{path}: a parameter file needs a function 'gen_params(cpanel)'.")
     if problem := problem_of(encoded(cpanel)):
         raise ConfigError(f"{path}: cpanel: {problem}.")
-    named = [getattr(module, name, {}) for name in ("former", "elsewhere")]
-    theirs = is_theirs(module)
-    return ParameterFile(name, path, {**(OPTIONAL if theirs else {}), **cpanel}, gen_params, *named, theirs)
+    former, elsewhere, theirs = getattr(module, "former", {}), getattr(module, "elsewhere", {}), is_theirs(module)
+    return ParameterFile(name, path, {**(OPTIONAL if theirs else {}), **cpanel}, gen_params, former, elsewhere, theirs)
 
 
 def _text(error: BaseException) -> str:

@@ -114,12 +114,13 @@ class Section:
         """Refuse what is left, but for keys without effect."""
         for key, value in list(self.values.items()):
             place = (self.kind, key)
-            if place in IDLE and (IDLE[place] is None or value in IDLE[place]):
+            allowed = IDLE.get(place, ())
+            if allowed is None or value in allowed:
                 self.idle.append(self.name(key))
             elif place in WITHOUT:
                 raise ConfigError(f"{self.file}: {self.name(key)} has no counterpart. {WITHOUT[place]} {TABLE}")
-            elif place in IDLE:
-                values = " or ".join(map(str, IDLE[place]))
+            elif allowed:
+                values = " or ".join(map(str, allowed))
                 raise ConfigError(
                     f"{self.file}: {self.name(key)} must be {values}; {shown(value)} has no counterpart. {TABLE}"
                 )
