@@ -6,12 +6,12 @@ it is run, how the same is trained.
 
 import importlib
 import sys
-from collections.abc import Callable
 from functools import partial
 from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any, NoReturn
 
+from envs.entities.observation import EntityObs, EpisodeStats
 from utils.errors import MusterError
 from utils.stand_ins import StandIns
 
@@ -33,6 +33,17 @@ VECTORS = {
     "ValidatingEnv": "validator",
     "AddMetricsWrapper": "add_metrics_wrapper",
 }
+# what the older path has beside them
+OLDER_WORDS = {"EntityObs": EntityObs, "EpisodeStats": EpisodeStats, "EntityType": str, "ActionType": str}
+# of the interface until February 2022, by numbers of entities
+OLDEST = (
+    "ActionMaskBatch",
+    "CategoricalActionMaskBatch",
+    "DenseCategoricalActionMask",
+    "DenseSelectEntityActionMask",
+    "ObsBatch",
+    "SelectEntityActionMaskBatch",
+)
 GAMES = "envs.entities.games"
 OURS = {
     "ragged_buffer": "utils.ragged.buffer",
@@ -82,12 +93,9 @@ def _make(module: ModuleType) -> None:
 
 def _fill(module: ModuleType, words: ModuleType) -> None:
     """Give a module the vocabulary; that of the older path has its older words, too."""
-    found = {word: getattr(words, word) for word in words.__all__}
-    missing: Callable[[str], Any] | None = None
-    if module.__name__.startswith(OLDER):
-        older = importlib.import_module(f"{DOORS}.older")
-        found |= {word: getattr(older, word) for word in older.__all__}
-        missing = older.refuse_oldest
+    found, is_older = {word: getattr(words, word) for word in words.__all__}, module.__name__.startswith(OLDER)
+    if is_older:
+        found |= OLDER_WORDS
 
     def later(name: str) -> Any:
         if name in VECTORS:
@@ -96,8 +104,11 @@ def _fill(module: ModuleType, words: ModuleType) -> None:
             return value
         if (below := f"{module.__name__}.{name}") in WORDS or below in OURS:
             return importlib.import_module(below)
-        if missing is not None and not name.startswith("__"):
-            return missing(name)
+        if is_older and name in OLDEST:
+            raise NoCounterpartError(
+                f"'{name}' is of entity-gym's interface until February 2022 (_reset, _act, actors by number), which "
+                "has no counterpart here: docs/entity_gym.md#left-out."
+            )
         raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
 
     vars(module).update(found, __all__=[*found, *VECTORS], __getattr__=later)
@@ -118,11 +129,7 @@ class NoCounterpartError(MusterError, ImportError):
 
 
 class Answered:
-    """A name of theirs, such as `enn_trainer.train`.
-
-    Raises:
-        NoCounterpartError: it is called, or made a base class.
-    """
+    """A name of theirs, such as `enn_trainer.train`. Raises NoCounterpartError: it is called, or made a base class."""
 
     def __init__(self, name: str):
         self._name = name
