@@ -1,6 +1,6 @@
 """The controller of environments of entities: one network sees all entities and acts for all actors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +58,7 @@ class EntityMAC(OneNetwork):
         outputs = self._outputs(self._arguments(lambda key: batch[key][rows, t]))
         policy = self.distribution(outputs, {"avail_actions": batch["avail_actions"][rows, t]})
         actions = policy.mode() if test_mode and self.args.test_greedy else policy.sample()
-        extras = {
+        extras: dict[str, th.Tensor | Callable[[], th.Tensor]] = {
             "log_prob": lambda: policy.log_prob(actions).unsqueeze(-1),
             "entropy": lambda: policy.entropy().unsqueeze(-1),
         }

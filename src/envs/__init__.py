@@ -9,28 +9,27 @@ from utils.config.reach import Reach
 from utils.config.registry import Registry, loaded
 
 REGISTRY = Registry("environment")
-# a step takes less time than a message to another process
-LIGHT = {"light": True}
+# `light`: a step takes less time than a message to another process
 REGISTRY.declare(
     "two_step",
     "envs.small.two_step:TwoStepGame",
     "two-step cooperative matrix game of the QMIX paper",
     reaches="envs.small.two_step:REACHES",
-    **LIGHT,
+    light=True,
 )
 REGISTRY.declare(
     "matrix",
     "envs.small.payoffs:MatrixGame",
     "one-state matrix games: climbing, penalty, QTRAN's, your own",
     reaches="envs.small.payoffs:REACHES",
-    **LIGHT,
+    light=True,
 )
 REGISTRY.declare(
     "lbf",
     "envs.small.lbf:Foraging",
     "level-based foraging (package lbforaging)",
     reaches="envs.small.lbf:REACHES",
-    **LIGHT,
+    light=True,
 )
 # `reaches`: what its arguments may do beyond the results of a run (`envs.contract.reaches`); one that declares none may
 # `batched`: the form of many copies; `batched_if`: says for which arguments it exists
@@ -39,14 +38,14 @@ REGISTRY.declare(
     "envs.pettingzoo.environment:PettingZoo",
     "any PettingZoo parallel environment, as one team or in groups",
     reaches="envs.pettingzoo.modules:REACHES",
-    **LIGHT,
+    light=True,
 )
 REGISTRY.declare(
     "mpe",
     "envs.pettingzoo.environment:PettingZoo",
     "the same: multi-agent particle environments (package mpe2)",
     reaches="envs.pettingzoo.modules:REACHES",
-    **LIGHT,
+    light=True,
 )
 REGISTRY.declare(
     "gymnasium",
@@ -55,7 +54,7 @@ REGISTRY.declare(
     batched="envs.gymnasium.cartpole:CartPoleBatch",
     batched_if="envs.gymnasium.cartpole:is_cartpole",
     reaches="envs.gymnasium.tasks:REACHES",
-    **LIGHT,
+    light=True,
 )
 REGISTRY.declare(
     "skirmish",
@@ -71,7 +70,7 @@ REGISTRY.declare(
     "environments of entities, in the words of entity-gym: the user's own, and games",
     batched="envs.entities.batch:EntityBatch",
     reaches="envs.entities.reaches:REACHES",
-    **LIGHT,
+    light=True,
 )
 # `has_best`: the last infos of episodes declare what makes one the best (`runners.best_episodes`)
 # `streams`: its agents are such (`stream_fields`)

@@ -43,7 +43,7 @@ class MultiAgentEnv:
         """
         raise NotImplementedError(f"{type(self).__name__} has no step")
 
-    def get_obs(self) -> list[np.ndarray]:
+    def get_obs(self) -> list[np.ndarray] | np.ndarray:
         """Observation of every agent, each of `get_obs_size()` floats."""
         return [self.get_obs_agent(agent_id) for agent_id in range(self.n_agents)]
 
@@ -63,11 +63,11 @@ class MultiAgentEnv:
         """Length of the state."""
         raise NotImplementedError(f"{type(self).__name__} has no get_state_size")
 
-    def get_avail_actions(self) -> list[list[int]]:
+    def get_avail_actions(self) -> list[Any] | np.ndarray:
         """For every agent a 0/1 list over all actions; at least one is 1, also when the episode has ended."""
         return [self.get_avail_agent_actions(agent_id) for agent_id in range(self.n_agents)]
 
-    def get_avail_agent_actions(self, agent_id: int) -> list[int]:
+    def get_avail_agent_actions(self, agent_id: int) -> list[int] | np.ndarray:
         """Legal actions of one agent, a 0/1 list over all actions."""
         return [1] * self.get_total_actions()
 

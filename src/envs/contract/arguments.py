@@ -44,7 +44,7 @@ def signature_of(options: type) -> inspect.Signature:
     """The fields as arguments of a constructor, to check a config's `env_args` against."""
     parameters = []
     for field in fields(options):
-        default = field.default if field.default is not MISSING else field.default_factory()
+        default = field.default if field.default_factory is MISSING else field.default_factory()
         parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default))
     return inspect.Signature(parameters)
 

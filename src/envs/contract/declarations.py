@@ -76,7 +76,7 @@ def _check_field(where: str, path: str, field: FieldSpec, spec: EnvSpec) -> None
     for size in field.entry_shape:
         _require_size(f"{where}, its shape", size)
     try:
-        kind = np.dtype(field.dtype).kind
+        kind: str = np.dtype(field.dtype).kind
     except TypeError:
         kind = ""
     if kind not in tuple("biuf"):
@@ -162,4 +162,4 @@ def _require_memory(spec: EnvSpec, environments: int, sizes: str, source: str) -
 
 
 def _is_size(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and 1 <= value <= LARGEST
+    return isinstance(value, Integral) and not isinstance(value, bool) and 1 <= int(value) <= LARGEST

@@ -72,6 +72,15 @@ class FieldSpec:
     def categorical(self) -> bool:
         return self.kind == "action" and self.n is not None
 
+    def bounds(self, lowest: float, highest: float, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Both bounds, each of `shape` or one number; `lowest` and `highest` where there is none."""
+        low: Any = lowest if self.low is None else self.low
+        high: Any = highest if self.high is None else self.high
+        return (
+            np.reshape(low, self.shape if np.ndim(low) else ()).astype(dtype),
+            np.reshape(high, self.shape if np.ndim(high) else ()).astype(dtype),
+        )
+
 
 @dataclass(frozen=True)
 class EnvSpec:
@@ -121,10 +130,7 @@ class EnvSpec:
     def _limits(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """The bounds of continuous actions, each of the shape of one action, or one number."""
         return {
-            path: tuple(
-                np.reshape(bound, spec.shape if np.ndim(bound) else ()).astype(np.float32)
-                for bound in (-np.inf if spec.low is None else spec.low, np.inf if spec.high is None else spec.high)
-            )
+            path: spec.bounds(-np.inf, np.inf, np.float32)
             for path, spec in self.of_kind("action").items()
             if not spec.categorical and (spec.low, spec.high) != (None, None)
         }

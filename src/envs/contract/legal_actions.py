@@ -34,7 +34,7 @@ class LegalActions:
 
     def __init__(self, path: str, space: Any, actions: Mapping[str, FieldSpec]):
         self._path, self._space = path, space
-        self.choices = {name: field.n for name, field in actions.items() if field.categorical}
+        self.choices = {name: field.n for name, field in actions.items() if field.n is not None}
         self.masks = {name: self._mask_of(name) for name in self.choices}
         self.offered: bool | None = None
         # every choice is legal

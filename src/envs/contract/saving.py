@@ -6,18 +6,33 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 PLAIN = (type(None), bool, int, float, str)
-SEQUENCES = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "deque": deque}
+SEQUENCES: dict[str, Callable[..., Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "set": set,
+    "frozenset": frozenset,
+    "deque": deque,
+}
 MUTABLE = (np.ndarray, list, set, dict, deque, np.random.Generator, np.random.RandomState, random.Random)
+
+
+@runtime_checkable
+class Saveable(Protocol):
+    """What can be saved, perhaps: `state_dict` raises NotImplementedError if not."""
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
 def state_or_none(env: Any) -> dict | None:
     """`env.state_dict()`, or None if the environment cannot be saved."""
-    if not hasattr(env, "state_dict") or not hasattr(env, "load_state_dict"):
+    if not isinstance(env, Saveable):
         return None
     try:
         return env.state_dict()
@@ -103,7 +118,7 @@ class StateEncoder:
             object.__setattr__(made, key, self.decoded(item))
         return made
 
-    def _class(self, name: str, base: type) -> type:
+    def _class(self, name: str, base: type) -> Any:
         for module in (self.module, *self.words):
             found: Any = sys.modules[module]
             for part in name.split("."):
@@ -147,7 +162,7 @@ def _array(_: StateEncoder, content: Any, dtype: str, shape: list[int]) -> np.nd
     return array.reshape(tuple(shape)).copy()
 
 
-def _scalar(encoder: StateEncoder, content: Any, dtype: str, shape: list[int]) -> np.generic:
+def _scalar(encoder: StateEncoder, content: Any, dtype: str, shape: list[int]) -> Any:
     return _array(encoder, content, dtype, shape)[()]
 
 

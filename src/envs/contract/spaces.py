@@ -140,8 +140,8 @@ def _parts(path: str, space: "Space", branches: bool = False) -> list[tuple[str,
 def _observation(path: str, space: "Space", group: str | None) -> FieldSpec:
     spaces = require("gymnasium.spaces", "Gymnasium's spaces")
     if isinstance(space, spaces.Discrete):
-        low = int(space.start)
-        return FieldSpec("observation", (), "int64", group, low=low, high=low + int(space.n) - 1)
+        first = int(space.start)
+        return FieldSpec("observation", (), "int64", group, low=first, high=first + int(space.n) - 1)
     if isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
         low, high = _bounds(space) if isinstance(space, spaces.Box) else (None, None)
         return FieldSpec("observation", space.shape, space.dtype.name, group, low=low, high=high)
@@ -167,7 +167,7 @@ def _action(path: str, space: "Space", group: str) -> FieldSpec:
 
 def _bounds(space: Any, partly: bool = False) -> tuple[Bound, Bound]:
     """Both bounds, one number where all are equal; None unless all are finite or, with `partly`, if none is."""
-    return tuple(_bound(limits, partly) for limits in (space.low, space.high))
+    return _bound(space.low, partly), _bound(space.high, partly)
 
 
 def _bound(limits: np.ndarray, partly: bool) -> Bound:
@@ -184,14 +184,9 @@ def _space(spaces: Any, field: FieldSpec) -> "Space":
     dtype = np.dtype(field.dtype)
     if dtype.kind == "b":
         return spaces.MultiBinary(field.entry_shape)
-    unbounded = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    low, high = (
-        np.broadcast_to(
-            np.reshape(other if bound is None else bound, field.shape if np.ndim(bound) else ()), field.entry_shape
-        )
-        for bound, other in zip((field.low, field.high), unbounded, strict=True)
-    )
-    return spaces.Box(low.astype(dtype), high.astype(dtype), field.entry_shape, dtype.type)
+    lowest, highest = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    low, high = (np.broadcast_to(bound, field.entry_shape) for bound in field.bounds(lowest, highest, dtype))
+    return spaces.Box(low, high, field.entry_shape, dtype.type)
 
 
 def _of_parts(path: str, space: Any, parts: list, seen: Any) -> dict[str, np.ndarray]:

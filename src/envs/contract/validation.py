@@ -60,8 +60,8 @@ def problem_of_mask(mask: np.ndarray, name: str = "get_avail_actions()", choices
     if len(wrong):
         place = "".join(f"[{index}]" for index in wrong[0].tolist())
         return f"{name}{place} is {mask[tuple(wrong[0])]}; each entry must be 0 or 1"
-    idle = np.flatnonzero(~(mask != 0).any(axis=-1)) if choices else ()
-    if len(idle):
+    idle = np.flatnonzero(~(mask != 0).any(axis=-1))
+    if choices and len(idle):
         return f"agent {idle[0]} has no legal action in {name}; a dead agent's is to do nothing"
     return None
 
@@ -81,11 +81,7 @@ def is_end(value: Any) -> bool:
 
 
 def team_reward(value: Any) -> float:
-    """The reward that `step` returned.
-
-    Raises:
-        InvalidEnvironmentError: it is not one number.
-    """
+    """The reward that `step` returned. Raises InvalidEnvironmentError: it is not one number."""
     if type(value) is float:
         return value
     number = _number(value)
@@ -97,11 +93,7 @@ def team_reward(value: Any) -> float:
 
 
 def info_of(value: Any) -> dict[str, Any]:
-    """The info that `step` returned.
-
-    Raises:
-        InvalidEnvironmentError: it is not a dictionary.
-    """
+    """The info that `step` returned. Raises InvalidEnvironmentError: it is not a dictionary."""
     if not isinstance(value, dict):
         raise InvalidEnvironmentError(f"step() returned {shown(repr(value))} as info; it must be a dictionary")
     return value

@@ -88,12 +88,13 @@ def actions_for(
     Raises:
         MusterError: a number for each actor is missing, or is not among what was offered.
     """
-    numbers, offered = {}, {}
+    numbers: dict[str, np.ndarray] = {}
+    offered: Offered = {}
     for name, space in action_space.items():
         offer, ids = seen.offers[name], seen.roster.ids
         numbers[name] = _checked(name, space, offer, chosen.get(name, ()), masked)
         if isinstance(space, GlobalCategoricalActionSpace):
-            offered[name] = offer.actors, ()
+            offered[name] = (None,) * len(offer.actors), ()
         else:
             actees = () if offer.actees is None else offer.actees
             offered[name] = [ids[actor] for actor in offer.actors], [ids[actee] for actee in actees]
@@ -120,7 +121,7 @@ def restored(kept: list, module: str) -> Offered:
 
 def _named(observation: Observation, obs_space: ObsSpace, ids: Any, types: Any) -> Sequence[Hashable]:
     if ids is not None:
-        return ids
+        return list(ids)
     types = list(obs_space.entities) if types is None else types
     if len(types) == 1:
         return observation.ids_of(types[0])
@@ -131,7 +132,10 @@ def _checked(name: str, space: ActionSpace, offer: Offer, chosen: Any, masked: b
     numbers = np.asarray(chosen, np.int64).reshape(-1)
     if len(numbers) != len(offer.actors):
         raise MusterError(f"Action '{name}': {len(numbers)} choices for {len(offer.actors)} actors.")
-    choices = len(space) if offer.actees is None else len(offer.actees)
+    if isinstance(space, SelectEntityActionSpace):
+        choices = 0 if offer.actees is None else len(offer.actees)
+    else:
+        choices = len(space)
     allowed = (numbers >= 0) & (numbers < choices)
     if allowed.all() and masked and offer.mask is not None:
         allowed = offer.mask[np.arange(len(numbers)), numbers]

@@ -18,9 +18,10 @@ class _LabelledChoices:
     index_to_label: list[str]
 
     def __init__(self, index_to_label: list[str] | None = None, *, choices: list[str] | None = None):
-        if (index_to_label is None) == (choices is None):
+        given = [labels for labels in (index_to_label, choices) if labels is not None]
+        if len(given) != 1:
             raise TypeError(f"{type(self).__name__} takes the labels of its choices, once.")
-        self.index_to_label = choices if index_to_label is None else index_to_label
+        self.index_to_label = given[0]
 
     def __len__(self) -> int:
         return len(self.index_to_label)

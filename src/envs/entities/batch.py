@@ -59,7 +59,7 @@ class EntityBatch:
         self._encoder = Encoder(declared_spec(self), self.layout, batch_size)
         self._vectorised = vectorised(self._copies, self.layout, self._encoder.arrays)
         # of copies that play one after the other
-        self._observations: list[Observation | None] = [None] * batch_size
+        self._observations = [Observation.empty()] * batch_size
         # of copies that were restored, whose observations are gone
         self._offered: list[Offered | None] = [None] * batch_size
         self._steps = np.zeros(batch_size, np.int64)
@@ -152,11 +152,7 @@ class EntityBatch:
         return scene() if callable(scene) else {}
 
     def state_dict(self) -> dict[str, Any]:
-        """All copies, also during episodes.
-
-        Raises:
-            NotImplementedError: an environment cannot be saved.
-        """
+        """All copies, also during episodes. Raises NotImplementedError: an environment cannot be saved."""
         if self._vectorised is not None:
             self._vectorised.give_back(np.arange(len(self._copies)))
         offered = [
@@ -210,15 +206,12 @@ class EntityBatch:
         """Who can act in a copy."""
         if (kept := self._offered[row]) is not None:
             return kept
-        observation = self._observations[row] if self._vectorised is None else self._copies[row].env.observe()
+        game: Any = self._copies[row].env
+        observation = self._observations[row] if self._vectorised is None else game.observe()
         return offered_in(observation, self.layout.obs_space, self.layout.action_space)
 
     def _encode(self, rows: np.ndarray) -> None:
-        """Write the present observations of these copies.
-
-        Raises:
-            InvalidEnvironmentError: one is invalid.
-        """
+        """Write the present observations of these copies. Raises InvalidEnvironmentError: one is invalid."""
         for row in rows.tolist():
             self._offered[row] = None
         try:
@@ -268,7 +261,7 @@ class ChoiceShares:
 
     def of(self, row: int) -> dict[str, float]:
         """The share of each choice among those of its action: "choices/Move/Up"."""
-        shares = {}
+        shares: dict[str, float] = {}
         for name, labels in self._labels.items():
             taken = self._taken[row, self._rows[name]]
             if total := int(taken.sum()):

@@ -180,7 +180,7 @@ def _advised(action: Action | None, offer: Offer, seen: Seen) -> list[_Advice] |
     if isinstance(action, CategoricalAction):
         places = [int(action.indices[row]) for row in rows]
     else:
-        actees = {ids[actee]: place for place, actee in enumerate(offer.actees)}
+        actees = {ids[actee]: place for place, actee in enumerate(() if offer.actees is None else offer.actees)}
         places = [actees[action.actees[row]] for row in rows]
     return [
         (place, None if action.probs is None else action.probs[row]) for place, row in zip(places, rows, strict=True)
@@ -239,16 +239,17 @@ def _choices_of(space: ActionSpace, offer: Offer, seen: Seen) -> dict[int, tuple
 
     The number is that of a label or, of select-entity, of the entity.
     """
-    if offer.actees is None:
+    if not isinstance(space, SelectEntityActionSpace):
         return {i: (label, i) for i, label in enumerate(space.index_to_label)}
-    return {int(number): (seen.roster.types[number], i) for i, number in enumerate(offer.actees)}
+    actees = () if offer.actees is None else offer.actees
+    return {int(number): (seen.roster.types[number], i) for i, number in enumerate(actees)}
 
 
 def _question(
     action: str,
     actor: str,
     choices: Mapping[int, tuple[str, int]],
-    allowed: Sequence[bool],
+    allowed: np.ndarray,
     probs: Sequence[float] | None,
 ) -> str:
     """The action, who takes it, and the allowed choices, with probabilities if there are."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.contract.saving import StateEncoder
+from envs.contract.saving import Saveable, StateEncoder
 from envs.entities.actions import MASK_OF, CategoricalAction
 from envs.entities.environment import Environment
 from envs.entities.making import asked, made
@@ -56,7 +56,7 @@ class Copy:
         Raises:
             NotImplementedError: one cannot be saved.
         """
-        if self._saves_itself:
+        if isinstance(self.env, Saveable):
             return {"env": self.env.state_dict(), "random": self._random_state()}
         encoder, where = StateEncoder(self.module, WORDS), type(self.env).__name__
         attributes = {
@@ -67,7 +67,7 @@ class Copy:
         return {"env": attributes, "random": self._random_state()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        if self._saves_itself:
+        if isinstance(self.env, Saveable):
             self.env.load_state_dict(state["env"])
         else:
             encoder = StateEncoder(self.module, WORDS)
@@ -75,10 +75,6 @@ class Copy:
                 setattr(self.env, name, encoder.decoded(value))
         if self.random is not None:
             self.random.load_state_dict(state["random"])
-
-    @property
-    def _saves_itself(self) -> bool:
-        return hasattr(self.env, "state_dict") and hasattr(self.env, "load_state_dict")
 
     def _random_state(self) -> dict[str, Any] | None:
         return None if self.random is None else self.random.state_dict()
@@ -96,15 +92,15 @@ class OwnRandom:
         self._others: Any = None
 
     def __enter__(self) -> None:
-        self._others = random.getstate(), np.random.get_bit_generator()
+        self._others = random.getstate(), np.random.get_bit_generator()  # type: ignore[attr-defined]
         random.setstate(self._python)
-        np.random.set_bit_generator(self._numpy)
+        np.random.set_bit_generator(self._numpy)  # type: ignore[attr-defined]
 
     def __exit__(self, *exc: Any) -> None:
         self._python = random.getstate()
         python, numpy = self._others
         random.setstate(python)
-        np.random.set_bit_generator(numpy)
+        np.random.set_bit_generator(numpy)  # type: ignore[attr-defined]
 
     def state_dict(self) -> dict[str, Any]:
         version, numbers, gauss = self._python

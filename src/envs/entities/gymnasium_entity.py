@@ -41,8 +41,9 @@ class GymnasiumEntity(Environment):
         seen = [path for path, field in fields.items() if field.kind == "observation" and field.group is not None]
         if seen != ["obs"] or len(fields["obs"].shape) != 1:
             raise ConfigError(f"{where}: its observations are not one vector, which the features of an entity are.")
-        self._actions = {path: field.n for path, field in fields.items() if field.kind == "action"}
-        if None in self._actions.values():
+        actions = {path: field.n for path, field in fields.items() if field.kind == "action"}
+        self._actions = {path: n for path, n in actions.items() if n is not None}
+        if len(self._actions) < len(actions):
             raise ConfigError(f"{where}: it has continuous actions; entities have discrete ones.")
         self._size = fields["obs"].shape[0]
         self._masks = {field.of: path for path, field in fields.items() if field.of}

@@ -70,7 +70,8 @@ class Layout:
     def choices(self) -> dict[str, int]:
         """Of each action, the most choices that an actor has."""
         return {
-            name: self.n_actees if name in self.selecting else len(space) for name, space in self.action_space.items()
+            name: self.n_actees if isinstance(space, SelectEntityActionSpace) else len(space)
+            for name, space in self.action_space.items()
         }
 
     @cached_property

@@ -40,11 +40,7 @@ def class_of(environment: Any) -> Callable[..., Environment]:
 
 
 def made(environment: str, kwargs: Mapping[str, Any] | None) -> Environment:
-    """An environment with these arguments.
-
-    Raises:
-        ConfigError: it cannot be made of them.
-    """
+    """An environment with these arguments. Raises ConfigError: it cannot be made of them."""
     cls, kwargs = class_of(environment), dict(kwargs or {})
     name = getattr(cls, "__name__", environment)
     require_parameters(f"env_args.kwargs: {name}", cls, kwargs)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from envs.entities import reading
-from envs.entities.actions import MASK_OF, ActionSpace, GlobalCategoricalActionMask, SelectEntityActionMask
+from envs.entities.actions import MASK_OF, ActionSpace, GlobalCategoricalActionMask, SelectEntityActionSpace
 from envs.entities.observation import Observation, ObsSpace
 from utils.errors import MusterError
 from utils.nearest import suggestion
@@ -165,7 +165,8 @@ class EntityNumbering:
             Roster(dict(zip(self._place, row, strict=True)), one)
             for row, one in zip(counts.tolist(), observations, strict=True)
         ]
-        visible, offers = self._visible(observations, counts), {}
+        offers: dict[str, Offers] = {}
+        visible = self._visible(observations, counts)
         frames = Frames(observations, rosters, counts, features, general, visible, offers)
         for name in self._action_space:
             masks = [one.actions.get(name) for one in observations]
@@ -211,17 +212,17 @@ class EntityNumbering:
             if not isinstance(mask, expected):
                 raise MusterError(f"{where} has the mask {shown(mask)}: expected a {expected.__name__}.")
         rows = np.array([row for row, mask in enumerate(given) if mask is not None], np.int64)
-        actees = NOBODY if expected is SelectEntityActionMask else None
         if expected is GlobalCategoricalActionMask:
             actors, lengths = frames.counts[rows].sum(1), np.ones_like(rows)
         else:
             actors, lengths = self._numbers(where, "actor", masks, rows, frames)
-        if actees is None:
-            choices = np.full_like(rows, len(space))
-        else:
+        actees = None
+        if isinstance(space, SelectEntityActionSpace):
             actees, choices = self._numbers(where, "actee", masks, rows, frames)
             some = lengths > 0  # without an actor nothing is to be selected from
             actees, choices = actees[np.repeat(some, choices)], choices * some
+        else:
+            choices = np.full_like(rows, len(space))
         legal = np.arange(choices.max(initial=0)) < np.repeat(choices, lengths)[:, None]
         masked = _restrict(where, legal, masks, lengths, choices)
         stuck = ~legal.any(1) & ~np.repeat(ended[rows], lengths)

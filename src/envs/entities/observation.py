@@ -27,8 +27,9 @@ class ObsSpace:
     entities: dict[EntityName, Entity] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if isinstance(self.global_features, Mapping) and not self.entities:
-            self.global_features, self.entities = [], self.global_features
+        given: Any = self.global_features
+        if isinstance(given, dict) and not self.entities:
+            self.global_features, self.entities = [], given
 
 
 @dataclass

@@ -148,7 +148,7 @@ def is_true(what: str, given: Any) -> bool:
 
 def reward(given: Any) -> float:
     """One finite number, also of an array without axes."""
-    if isinstance(given, NUMBERS) or (isinstance(given, SupportsFloat) and not np.ndim(given)):
+    if isinstance(given, NUMBERS) or (isinstance(given, SupportsFloat) and not getattr(given, "ndim", 0)):
         number = float(given)
         if isfinite(number):
             return number

@@ -60,11 +60,7 @@ def layout_of(env: Environment, max_entities: Sizes, max_actors: Sizes, another:
 
 
 def check_sizes(key: str, sizes: Any) -> None:
-    """Refuse what `max_entities` and `max_actors` cannot be.
-
-    Raises:
-        ConfigError: it names the key.
-    """
+    """Refuse what `max_entities` and `max_actors` cannot be. Raises ConfigError: it names the key."""
     for name, number in (sizes if isinstance(sizes, Mapping) else {"": sizes}).items():
         if number is not None:
             require_number(f"env_args.{key}.{name}" if name else f"env_args.{key}", number, 1, LARGEST, whole=True)

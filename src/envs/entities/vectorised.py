@@ -50,6 +50,6 @@ def vectorised(copies: Sequence[Copy], layout: Layout, arrays: Arrays) -> Vector
 
 def _has_room(layout: Layout, game: Environment) -> bool:
     entities, actors = game.capacity(), game.max_actors()
-    return all(layout.entities[name] >= count for name, count in entities.items()) and all(
-        layout.actors[name] >= count for name, count in actors.items()
+    return all(layout.entities[name] >= count for name, count in (entities or {}).items()) and all(
+        layout.actors[name] >= count for name, count in (actors or {}).items()
     )

@@ -71,10 +71,12 @@ class CartPoleBatch:
         single = GymnasiumEnv(key, kwargs, time_limit=time_limit, observe=observe)
         self._fields, self.groups, self.episode_limit = single.fields(), single.groups, single.episode_limit
         single.close()
-        self._env = CartPoleVectorEnv(batch_size, self.episode_limit, **{**tasks.task_of(key).kwargs, **(kwargs or {})})
+        made: Any = CartPoleVectorEnv
+        kwargs = {**tasks.task_of(key).kwargs, **(kwargs or {})}
+        self._env = made(batch_size, self.episode_limit, **kwargs)
         self._env.reset(seed=0)  # makes the arrays; every copy is reset before its first step
         self._env.action_space = _AnyActions()
-        self._generators = [np_random(one)[0] for one in seed or [None] * batch_size]
+        self._generators = [np_random(one)[0] for one in ([None] * batch_size if seed is None else seed)]
         self._playing = np.zeros(batch_size, dtype=bool)
         self._terminated, self._truncated = np.zeros((2, batch_size), dtype=bool)
         self._entries = slice(None) if observe is None else observe

@@ -22,7 +22,7 @@ class PettingZoo:
     """Makes a `PettingZooEnv`, PyMARL's one team with one reward, if agents have one choice each and neither groups nor
     a reward for each agent are asked for; else a `PettingZooGroups`, which has the arguments."""
 
-    def __new__(
+    def __new__(  # type: ignore[misc]
         cls,
         key: str = "mpe2.simple_spread_v3",
         time_limit: int = 25,

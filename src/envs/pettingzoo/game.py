@@ -234,11 +234,7 @@ class ParallelGame:
         return {"bounds": [-1.2, -1.2, 1.2, 1.2]}
 
     def world(self) -> Any:
-        """Of particle environments, where everything is.
-
-        Raises:
-            NotImplementedError: it is another environment.
-        """
+        """Of particle environments, where everything is. Raises NotImplementedError: it is another environment."""
         world = getattr(self._env.unwrapped, "world", None)
         if not hasattr(world, "landmarks"):
             raise NotImplementedError(

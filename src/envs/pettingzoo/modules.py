@@ -44,14 +44,14 @@ def module_of(key: str) -> ModuleType:
     if package not in PACKAGES or key.endswith(".py"):
         module = imported(where, key)
     else:
-        folder = Path(require(package, where).__file__).parent
+        folder = Path(str(require(package, where).__file__)).parent
         if not _is_module(key):
             games = _games(package, folder)
             beside = [game for game in games if game.rpartition(".")[0] == key.rpartition(".")[0]]
             raise ConfigError(f"env_args.key: there is no module '{shown(key)}'.{suggestion(key, beside or games, 12)}")
         module = require(key, where, _command(key))
     if not _makers(module):
-        games = _games(package, folder) if package in PACKAGES else ()
+        games = _games(package, folder) if package in PACKAGES else []
         raise ConfigError(
             f"env_args.key: the module '{shown(key)}' ({getattr(module, '__file__', None)}) has no {MAKERS[0]}, so it "
             f"is not a PettingZoo environment.{did_you_mean(key, games)}"
@@ -146,11 +146,7 @@ def _makes_one(make: Callable[..., Any], kwargs: dict) -> bool:
 
 
 def require_arguments(key: str, time_limit: int, kwargs: dict | None) -> None:
-    """Refuse bad arguments before a run starts.
-
-    Raises:
-        ConfigError: names the argument and the nearest known one.
-    """
+    """Refuse bad arguments before a run starts. Raises ConfigError: names the argument and the nearest known one."""
     module = module_of(key)
     if time_limit < 1:
         raise ConfigError(f"env_args.time_limit is {time_limit}; it must be at least 1.")

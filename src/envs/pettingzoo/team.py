@@ -1,6 +1,8 @@
 """PettingZoo environments with discrete actions, as a team with one reward."""
 
+from collections.abc import Callable
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from envs.pettingzoo.game import MOVES, OWN, ParallelGame
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
-REWARDS = {"sum": np.sum, "mean": np.mean}
+REWARDS: dict[str, Callable[..., Any]] = {"sum": np.sum, "mean": np.mean}
 
 
 class OtherActionsError(ConfigError):

@@ -52,7 +52,7 @@ def _numbered_players(count: int) -> list:
 class Foraging:
     """Makes a `LevelBasedForaging`, which has the arguments; with `reward` "each", one with a reward for each agent."""
 
-    def __new__(
+    def __new__(  # type: ignore[misc]
         cls,
         key: str = "Foraging-8x8-2p-2f-coop-v3",
         time_limit: int = 50,
@@ -94,7 +94,8 @@ class LevelBasedForaging(MultiAgentEnv):
         task = spec(key)
         # the package silently ends an episode at its own limit; ours comes first
         arguments = {**task.kwargs, "max_episode_steps": time_limit + 1}
-        self._env = load_env_creator(task.entry_point)(**arguments)
+        made: Any = load_env_creator(str(task.entry_point))
+        self._env = made(**arguments)
         self._env.players = _numbered_players(len(self._env.players))
         self.n_agents = len(self._env.action_space)
         self.episode_limit = time_limit
@@ -242,7 +243,7 @@ class LevelBasedForaging(MultiAgentEnv):
 class RewardsByAgent:
     """Declares the fields of a `MultiAgentEnv` with "reward" for each agent: its attribute `agent_rewards`, `[n]`."""
 
-    def __init__(self, game: MultiAgentEnv):
+    def __init__(self, game: LevelBasedForaging):
         self._game = game
         self.groups, self.episode_limit = {AGENTS: game.n_agents}, game.episode_limit
         # saved, and recorded, as it is

@@ -38,8 +38,8 @@ class EntityValues(nn.Module):
         take_in(self.net, self._fields, batch, mask)
 
 
-def take_in(net: RogueNet, fields: EntityFields, batch: Any, mask: th.Tensor) -> None:
-    """Move the normalisation of a network by the frames of a batch where `mask` `[B, T, 1]` is not 0."""
+def take_in(net: Any, fields: EntityFields, batch: Any, mask: th.Tensor) -> None:
+    """Move the normalisation of a `RogueNet` by the frames of a batch where `mask` `[B, T, 1]` is not 0."""
     here, course = (mask.cpu().flatten() > 0).nonzero().squeeze(1), batch.course()
     rows = to_device(here, batch["filled"].device)
     seen = fields.seen(lambda key: batch[key].flatten(0, 1)[rows], lambda key: course[key].flatten(0, 1)[here])

@@ -43,6 +43,10 @@ class InputNorm(Normaliser):
     the mean.
     """
 
+    count: th.Tensor
+    mean: th.Tensor
+    squares_sum: th.Tensor
+
     def __init__(self, features: int, clip: float = 5.0):
         super().__init__(clip)
         self.register_buffer("count", th.tensor(0.0))
@@ -107,9 +111,9 @@ class EntityEmbedding(nn.Module):
     def take_in(self, features: dict[str, th.Tensor]) -> None:
         """Move the normalisation by these features."""
         for name, x in features.items():
-            embedding = self.embeddings.of(name)
-            if not isinstance(embedding, Featureless):
-                embedding[0].take_in(x)
+            for layer in self.embeddings.of(name).children():
+                if isinstance(layer, InputNorm):
+                    layer.take_in(x)
 
     def forward(self, features: dict[str, th.Tensor]) -> th.Tensor:
         """Of each type `[n, F]` -> `[N, d_model]`, type after type."""

@@ -7,11 +7,7 @@ from utils.nearest import suggestion
 
 
 def known_type(where: str, name: str, space: Iterable[str]) -> str:
-    """`name`, if there is such an entity type.
-
-    Raises:
-        ConfigError: there is not; the message begins with `where`.
-    """
+    """`name`, if there is such an entity type. Raises ConfigError: there is not; the message begins with `where`."""
     if name not in space:
         raise ConfigError(f"{where}={name}: no such entity type.{suggestion(name, space)}")
     return name

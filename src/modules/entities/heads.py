@@ -41,12 +41,12 @@ class SelectHead(nn.Module):
         Logits of absent actors and actees, those of number -1, are 0.
         """
         logits = x.new_zeros(*actors.shape, actees.shape[1])
-        actors, actees = actors.cpu().numpy(), actees.cpu().numpy()
-        frames = (actors >= 0).any(1).nonzero()[0]
-        if not len(frames) or not actees.shape[1]:
+        who, whom = actors.cpu().numpy(), actees.cpu().numpy()
+        frames = np.flatnonzero((who >= 0).any(1))
+        if not len(frames) or not whom.shape[1]:
             return logits
-        queries = _at_present(self.query_proj, x, layout, actors[frames], frames)
-        keys = _at_present(self.key_proj, x, layout, actees[frames], frames)
+        queries = _at_present(self.query_proj, x, layout, who[frames], frames)
+        keys = _at_present(self.key_proj, x, layout, whom[frames], frames)
         chosen = to_device(th.from_numpy(frames), x.device)
         return logits.index_copy(0, chosen, queries @ keys.transpose(1, 2) * self.scale)
 
@@ -59,7 +59,7 @@ class RegressionHead(nn.Linear):
         nn.init.zeros_(self.weight)
         nn.init.zeros_(self.bias)
 
-    def forward(self, x: th.Tensor, layout: Layout) -> th.Tensor:
+    def forward(self, x: th.Tensor, layout: Layout) -> th.Tensor:  # type: ignore[override]
         """From tokens `[tokens, d_model]` to `[R, numbers]`: the mean of linear functions is that of the mean."""
         return layout.sums(x @ self.weight.t()) / layout.lengths.clamp(min=1).unsqueeze(1) + self.bias
 

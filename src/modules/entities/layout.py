@@ -1,5 +1,6 @@
 """Where the entities of many frames stand: type after type as inputs give them, and in the rectangle of attention."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -180,6 +181,7 @@ def _rectangle(lengths: np.ndarray, pairwise: bool) -> tuple[int, int, np.ndarra
     chosen = frames, longest, np.arange(frames) * longest
     if not total:
         return chosen
+    cost: Callable[[int], float]
     if pairwise:
         widths, cost, least = {longest}, lambda width: 1, 0.8 * frames
     else:

@@ -45,7 +45,7 @@ class Buckets:
         mixed = parts[0]
         for more, stride in zip(parts[1:], self.strides[1:], strict=True):
             mixed = [
-                (index + stride * other, None if weight is None else weight * factor)
+                (index + stride * other, None if weight is None or factor is None else weight * factor)
                 for other, factor in more
                 for index, weight in mixed
             ]
@@ -53,7 +53,7 @@ class Buckets:
 
     def _cells(self, relative: th.Tensor) -> th.Tensor:
         """The nearest cell of each coordinate; what is beyond the grid belongs to its border."""
-        index = 0
+        index = th.zeros_like(relative[..., 0], dtype=th.int64)
         for coordinate, (cells, stride) in enumerate(zip(self.extent, self.strides, strict=True)):
             cell = (relative[..., coordinate] * (1.0 / self.config.scale)).round().clamp(-cells, cells)
             index = index + (cell.long() + cells) * stride
@@ -208,7 +208,7 @@ class RelativePositions(nn.Module):
         return NamedModules({name: nn.Linear(self._dimensions + 1, width) for name in self._positions})
 
     def _projected(self, projection: nn.Module, measured: th.Tensor, of_type: th.Tensor) -> th.Tensor:
-        if not self.config.per_entity_projections:
+        if not isinstance(projection, NamedModules):
             return projection(measured)
         result = measured.new_zeros(*measured.shape[:-1], self.keys.embedding_dim)
         for number, name in enumerate(self._types):

@@ -62,7 +62,7 @@ class RogueNet(nn.Module):
         self.action_heads = NamedModules(
             {
                 name: SelectHead(options.d_model, options.d_qk)
-                if kind == "select"
+                if kind == "select" or choices is None
                 else CategoricalHead(options.d_model, choices)
                 for name, (kind, choices) in actions.items()
             }
@@ -107,6 +107,7 @@ class RogueNet(nn.Module):
             IndexError: a frame has no entity of an actor's or actee's number.
             MusterError: a frame has several of the reference entity of `translation`.
         """
+        actors, actees = actors or {}, actees or {}
         features, entities, seen = self._frames(values, counts, visible, global_features)
         layout = self._layout(features, entities, seen)
         if take_in:
@@ -115,7 +116,7 @@ class RogueNet(nn.Module):
         x = self.backbone(x, layout, features, take_in)
         logits = {}
         for name in self._actions:
-            of_action = () if actees is None or name not in actees else (actees[name],)
+            of_action = (actees[name],) if name in actees else ()
             logits[name] = self.action_heads.of(name)(x, layout, actors[name], *of_action)
         return logits, {name: self.auxiliary_heads.of(name)(x, layout) for name in self._outputs}
 
@@ -137,7 +138,7 @@ class RogueNet(nn.Module):
         self._columns = columns(known, {**obs_space, GLOBAL: global_features})
 
     def _frames(
-        self, values: Values, counts: Values, visible: Values | None, global_features: th.Tensor | None
+        self, values: Values, counts: Values, visible: Values | None, global_features: Any
     ) -> tuple[dict[str, th.Tensor], Entities, th.Tensor | None]:
         """Features of each type `[n, F]`, frame after frame, which entities these are, and `[N]` which are visible."""
         # counts may be in main memory
@@ -148,8 +149,8 @@ class RogueNet(nn.Module):
             number.append(np.ones(len(number[0]) if number else len(global_features), np.int64))
         entities = Entities.of(np.stack(number))
         of_types = {
-            name: tuple(to_device(th.from_numpy(numbers), device) for numbers in of_type)
-            for name, of_type in zip(self._types, entities.by_type(), strict=True)
+            name: (to_device(th.from_numpy(frame), device), to_device(th.from_numpy(position), device))
+            for name, (frame, position) in zip(self._types, entities.by_type(), strict=True)
         }
         if self.global_features:
             global_features = self._known(GLOBAL, global_features)
@@ -176,10 +177,10 @@ class RogueNet(nn.Module):
     def _of_type(
         self,
         name: str,
-        values: th.Tensor | None,
+        values: Any,
         frame: th.Tensor,
         position: th.Tensor,
-        global_features: th.Tensor | None,
+        global_features: Any,
     ) -> th.Tensor:
         """Features of the entities of one type `[n, F]`, then the global ones."""
         parts = []

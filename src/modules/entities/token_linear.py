@@ -52,7 +52,7 @@ _OPERATOR = _operator()
 
 def _by_onednn(x: th.Tensor, weight: th.Tensor) -> bool:
     tokens = x.numel() // weight.shape[1]
-    return (
+    return bool(
         tokens * weight.numel() >= LEAST_WORK
         and tokens % tokens_step(tokens) == 0
         and x.device.type == "cpu"

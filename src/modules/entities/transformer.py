@@ -70,7 +70,7 @@ class Attention(nn.Module):
         x = layout.rectangle(x)
         query, key, value = _Three.apply(self._projected(x).unflatten(-1, (3, self.heads, -1)))
         drop = self.drop if self.training else 0.0
-        if pairs is None:
+        if pairs is None or relative is None:
             y = F.scaled_dot_product_attention(query, key, value, attn_mask=layout.mask, dropout_p=drop)
         else:
             y = _relative_attention(query, key, value, pairs, relative.gate(x), layout.mask, drop)
@@ -160,7 +160,7 @@ class Transformer(nn.Module):
         x = self.drop(x)
         if not len(x):
             return x
-        relative = ()
+        relative: tuple[Any, ...] = ()
         if self.relpos_encoding is not None and self.blocks:
             relative = self.relpos_encoding, self.relpos_encoding(features, layout, take_in)
         for block in self.blocks:

@@ -28,15 +28,15 @@ class Translation:
         self.reference = known_type(f"{where}.reference_entity", config.reference_entity, space)
         of_reference = space[self.reference]
 
-        def indices(key: str, names: list[str] | None) -> list[int] | None:
-            if names is None:
-                return None
+        def indices(key: str, names: list[str]) -> list[int]:
             return [feature_index(f"{where}.{key}", name, self.reference, of_reference) for name in names]
 
         self.origin = indices("position_features", config.position_features)
-        self.direction = indices("rotation_vec_features", config.rotation_vec_features)
-        angle = None if config.rotation_angle_feature is None else [config.rotation_angle_feature]
-        self.angle = indices("rotation_angle_feature", angle)
+        self.direction = self.angle = None
+        if config.rotation_vec_features is not None:
+            self.direction = indices("rotation_vec_features", config.rotation_vec_features)
+        if config.rotation_angle_feature is not None:
+            self.angle = indices("rotation_angle_feature", [config.rotation_angle_feature])
         self.add_distance = config.add_dist_feature
         self.positions = {
             name: [features.index(feature) for feature in config.position_features]

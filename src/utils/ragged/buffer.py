@@ -55,7 +55,7 @@ class RaggedBuffer:
         return _OF.get(np.dtype(scalar), cls) if isinstance(scalar, type) and issubclass(scalar, np.generic) else cls
 
     @classmethod
-    def from_array(cls, x: np.ndarray) -> "RaggedBuffer":
+    def from_array(cls, x: np.ndarray) -> Self:
         """Sequences of equal length from `[S, L, F]`, copied.
 
         Raises:
@@ -69,7 +69,7 @@ class RaggedBuffer:
         return kind._of(x.reshape(sequences * items, features).copy(), np.full(sequences, items, np.int64))
 
     @classmethod
-    def from_flattened(cls, flattened: np.ndarray, lengths: Any) -> "RaggedBuffer":
+    def from_flattened(cls, flattened: np.ndarray, lengths: Any) -> Self:
         """From all items `[items, F]`, copied, and the number of items of each sequence `[S]`.
 
         Raises:

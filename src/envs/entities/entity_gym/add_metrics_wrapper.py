@@ -37,7 +37,7 @@ class AddMetricsWrapper(VecWrapper):
     def _with_metrics(self, obs: VecObs) -> VecObs:
         self.total_reward += obs.reward
         none = np.zeros(len(self), np.int64)
-        counts = {name: obs.features[name].size1() if name in obs.features else none for name in self.entity_types}
+        counts = {name: obs.features[name].lengths if name in obs.features else none for name in self.entity_types}
         ended = obs.done & self.filter
         obs.metrics |= {
             "step": _metric(self.total_steps),

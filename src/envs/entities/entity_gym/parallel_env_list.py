@@ -46,7 +46,8 @@ class ParallelEnvList(VecEnv):
         self._obs_space, self._action_space = env.obs_space(), env.action_space()
         parts = np.array_split(np.arange(self.num_envs), self.num_processes)
         self._rows = [slice(int(part[0]), int(part[-1]) + 1) for part in parts]
-        pickled, self._processes = cloudpickle.dumps(create_env), []
+        self._processes: list[tuple[ChildProcess, Connection]] = []
+        pickled = cloudpickle.dumps(create_env)
         self._close = util.Finalize(self, _close_all, args=(self._processes,), exitpriority=10)
         for rows in self._rows:
             ours, theirs = CONTEXT.Pipe()
@@ -141,7 +142,7 @@ def _serve(pipe: Connection, pickled: bytes, count: int) -> None:
 
 
 def _answer(envs: EnvList | None, fault: str | None, command: str, argument: Any) -> tuple[Any, str | None]:
-    if fault is not None:
+    if fault is not None or envs is None:
         return None, fault
     try:
         return envs.render(**argument) if command == "render" else getattr(envs, command)(*argument), None

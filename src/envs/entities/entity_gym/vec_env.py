@@ -30,10 +30,10 @@ class VecCategoricalActionMask:
     def __getitem__(self, i: Any) -> "VecCategoricalActionMask":
         return VecCategoricalActionMask(self.actors[i], None if self.mask is None else self.mask[i])
 
-    def extend(self, other: "VecCategoricalActionMask") -> None:
+    def extend(self, other: Any) -> None:
         """Append other environments."""
         _same_kind(self, other)
-        self.mask = _extended(self.mask, self.actors.size1(), other.mask, other.actors.size1())
+        self.mask = _extended(self.mask, self.actors.lengths, other.mask, other.actors.lengths)
         self.actors.extend(other.actors)
 
     def clear(self) -> None:
@@ -63,7 +63,7 @@ class VecSelectEntityActionMask:
             return self.actors[i]
         return VecSelectEntityActionMask(self.actors[i], self.actees[i], None if self.mask is None else self.mask[i])
 
-    def extend(self, other: "VecSelectEntityActionMask") -> None:
+    def extend(self, other: Any) -> None:
         """Append other environments."""
         _same_kind(self, other)
         self.mask = _extended(self.mask, self._pairs(), other.mask, other._pairs())
@@ -80,7 +80,7 @@ class VecSelectEntityActionMask:
         return VecSelectEntityActionMask(self.actors.clone(), self.actees.clone(), mask)
 
     def _pairs(self) -> np.ndarray:
-        return self.actors.size1() * self.actees.size1()
+        return self.actors.lengths * self.actees.lengths
 
 
 VecActionMask = VecCategoricalActionMask | VecSelectEntityActionMask
@@ -146,11 +146,10 @@ class VecObs:
         if unknown := [name for name in b.action_masks if name not in self.action_masks]:
             raise MusterError(f"VecObs.extend: only the other environments have the action '{unknown[0]}'.")
         for name in {**self.features, **b.features}:
-            ours, other = self.features.get(name), b.features.get(name)
-            if ours is None:
-                ours = self.features[name] = empty_ragged_f32(other.size2(), mine)
-            other = empty_ragged_f32(ours.size2(), theirs) if other is None else other
-            seen = _extended(self.visible.get(name), ours.size1(), b.visible.get(name), other.size1())
+            width = (self.features if name in self.features else b.features)[name].size2()
+            ours = self.features.setdefault(name, empty_ragged_f32(width, mine))
+            other = b.features[name] if name in b.features else empty_ragged_f32(width, theirs)
+            seen = _extended(self.visible.get(name), ours.lengths, b.visible.get(name), other.lengths)
             if seen is not None:
                 self.visible[name] = seen
             ours.extend(other)
@@ -299,7 +298,7 @@ def _extended(
     """`mine` with `theirs` appended; one that is missing is all true, and both missing stay so."""
     if mine is None and theirs is None:
         return None
-    width = (theirs if mine is None else mine).size2()
+    width = next(one.size2() for one in (mine, theirs) if one is not None)
     mine = _all_true(my_lengths, width) if mine is None else mine
     mine.extend(_all_true(their_lengths, width) if theirs is None else theirs)
     return mine

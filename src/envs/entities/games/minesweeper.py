@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from envs.entities.actions import (
+    ActionMask,
     ActionSpace,
     CategoricalActionMask,
     CategoricalActionSpace,
@@ -127,7 +128,7 @@ class MineSweeper(SeededGame):
             entities[CANNON] = [(self.cooldown,)]
         order = COMPAT_ORDER if self.compat else ORDER
         moves = [_moves(x, y, self.width, self.height, order) for x, y in self.robots]
-        masks = {"Move": CategoricalActionMask(actor_types=[ROBOT], mask=moves)}
+        masks: dict[str, ActionMask] = {"Move": CategoricalActionMask(actor_types=[ROBOT], mask=moves)}
         if self._declares_cannon:
             ready = [CANNON] if self.cooldown == 0 else []
             masks[FIRE] = SelectEntityActionMask(actor_types=ready, actee_types=[MINE, ROBOT])

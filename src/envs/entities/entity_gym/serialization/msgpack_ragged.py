@@ -33,11 +33,7 @@ OURS = {"VecObs": "end_of_episode_info", "VecSelectEntityActionMask": "mask"}
 
 
 def dumps(value: Any) -> bytes:
-    """Values, arrays, ragged buffers and objects of `CLASSES` as bytes.
-
-    Raises:
-        TypeError: another object.
-    """
+    """Values, arrays, ragged buffers and objects of `CLASSES` as bytes. Raises TypeError: another object."""
     return packed(value, ragged_buffer_encode)
 
 
@@ -71,11 +67,7 @@ def ragged_buffer_encode(obj: Any) -> Any:
 
 
 def ragged_buffer_decode(obj: Any) -> Any:
-    """A dict of plain values as what it stands for.
-
-    Raises:
-        ValueError: it is none of these kinds.
-    """
+    """A dict of plain values as what it stands for. Raises ValueError: it is none of these kinds."""
     if b"nd" in obj:
         dtype = number_type(obj[b"type"])
         values = np.frombuffer(obj[b"data"], dtype)

@@ -13,6 +13,7 @@ import numpy as np
 from envs.entities import ActionName, ActionSpace, ObsSpace
 from envs.entities.entity_gym.serialization.msgpack_ragged import dumps, loads
 from envs.entities.entity_gym.vec_env import VecActionMask, VecEnv, VecObs, VecWrapper
+from utils.errors import MusterError
 from utils.ragged.buffer import RaggedBuffer, RaggedBufferF32, RaggedBufferI64
 
 VERSION = 1
@@ -117,11 +118,13 @@ class SampleRecordingVecEnv(VecWrapper):
         logits: Mapping[str, RaggedBufferF32] | None = None,
     ) -> VecObs:
         """As `VecEnv.act`; `probs` and `logits` of the actions are recorded, if given."""
+        if self.last_obs is None:
+            raise MusterError("SampleRecordingVecEnv.act: reset the environments first.")
         rows = np.arange(len(self))
         if self.subsample > 1:
             rows = rows[self.rng.integers(0, self.subsample, size=len(self)) == 0]
         if len(rows):
-            self.sample_recorder.record(self._sample(rows, actions, probs or {}, logits))
+            self.sample_recorder.record(self._sample(self.last_obs, rows, actions, probs or {}, logits))
         obs = self.last_obs = self.inner.act(actions, obs_filter)
         self.curr_step = [step + 1 for step in self.curr_step]
         self._begin_episodes(np.flatnonzero(obs.done).tolist())
@@ -136,9 +139,8 @@ class SampleRecordingVecEnv(VecWrapper):
             self.episodes[row], self.curr_step[row] = self.next_episode, 0
             self.next_episode += 1
 
-    def _sample(self, rows: np.ndarray, actions: Any, probs: Any, logits: Any) -> Sample:
+    def _sample(self, obs: VecObs, rows: np.ndarray, actions: Any, probs: Any, logits: Any) -> Sample:
         of_rows = lambda named: {name: ragged[rows] for name, ragged in named.items()}  # noqa: E731
-        obs = self.last_obs
         infos = {i: obs.end_of_episode_info[row] for i, row in enumerate(rows) if row in obs.end_of_episode_info}
         shown = VecObs(
             features=of_rows(obs.features),
