@@ -49,7 +49,7 @@ class Plates:
         self.velocity += SECONDS * ROLLING * gravity * np.sin(self.tilt)
         self.ball += SECONDS * self.velocity
         self.steps += 1
-        fallen = (np.abs(self.ball) > HALF_PLATE).any(axis=1)
+        fallen: np.ndarray = (np.abs(self.ball) > HALF_PLATE).any(axis=1)
         return np.where(fallen, -1.0, 0.1), fallen, ~fallen & (self.steps >= EPISODE_LIMIT)
 
     def observations(self) -> np.ndarray:

@@ -10,15 +10,7 @@ from dots_simulator.layout import LayoutError
 
 
 def map_existing(path: Path, size: int) -> mmap.mmap:
-    """A file that the trainer has made.
-
-    Args:
-        size: bytes that are used.
-
-    Raises:
-        OSError: it is missing, or a link to anything but an open file of a process.
-        LayoutError: it is shorter.
-    """
+    """A file of at least so many bytes that the trainer has made; no link but one to an open file of a process."""
     descriptor = _open(path)
     try:
         found = os.fstat(descriptor).st_size
@@ -30,11 +22,7 @@ def map_existing(path: Path, size: int) -> mmap.mmap:
 
 
 def map_new(path: Path, size: int) -> mmap.mmap:
-    """A file of zeros for the user alone; an old one of that name is replaced.
-
-    Raises:
-        OSError: there is not so much memory.
-    """
+    """A file of zeros for the user alone; an old one of that name is replaced."""
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

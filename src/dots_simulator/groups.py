@@ -4,11 +4,11 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dots_simulator.layout import MAX_FILE_BYTES, LayoutError
+from dots_simulator.layout import MAX_FILE_BYTES, Buffer, LayoutError
 
 MAX_GROUPS = 1024
 MAX_OBSERVATIONS = 256
@@ -96,7 +96,7 @@ class GroupLayout:
         if self.size > MAX_FILE_BYTES:
             raise LayoutError(f"group '{spec.name}' takes {self.size} bytes; a file has at most {MAX_FILE_BYTES}")
 
-    def views(self, buffer: object, start: int) -> dict[str, np.ndarray]:
+    def views(self, buffer: Buffer, start: int) -> dict[str, np.ndarray]:
         """Every array as a view of a buffer in which the group's block begins at `start`."""
         return {
             name: np.ndarray(array.shape, array.dtype, buffer, start + array.offset)
@@ -129,7 +129,15 @@ class GroupLayout:
         self._end += np.dtype(dtype).itemsize * prod(shape)
 
 
-def read_groups(buffer: bytes, start: int, end: int, protocol: str) -> list[tuple[int, GroupLayout]]:
+class Bytes(Protocol):
+    """A file, or `bytes`."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> bytes: ...
+
+
+def read_groups(buffer: Bytes, start: int, end: int, protocol: str) -> list[tuple[int, GroupLayout]]:
     """The groups of a file, each with the offset of its block.
 
     Args:
@@ -165,14 +173,14 @@ def read_groups(buffer: bytes, start: int, end: int, protocol: str) -> list[tupl
 class _Reader:
     """Reads numbers one after another, none beyond `end`."""
 
-    def __init__(self, buffer: bytes, at: int, end: int):
+    def __init__(self, buffer: Bytes, at: int, end: int):
         self.buffer, self.at, self.end = buffer, at, end
 
     def take(self, what: str, size: int) -> bytes:
         if size > self.end - self.at:
             raise LayoutError(f"{what} at {self.at} is {size} bytes long; {max(self.end - self.at, 0)} are left")
         self.at += size
-        return bytes(self.buffer[self.at - size : self.at])
+        return self.buffer[self.at - size : self.at]
 
     def number(self, what: str, low: int, high: int) -> int:
         value = struct.unpack("<i", self.take(what, 4))[0]
@@ -182,7 +190,7 @@ class _Reader:
 
     def more(self) -> bool:
         """Whether another group begins here; Unity takes four zero bytes for the end."""
-        return self.end - self.at >= 4 and bytes(self.buffer[self.at : self.at + 4]) != bytes(4)
+        return self.end - self.at >= 4 and self.buffer[self.at : self.at + 4] != bytes(4)
 
 
 def _unpacked(reader: _Reader, protocol: str) -> GroupSpec:

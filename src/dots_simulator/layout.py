@@ -13,9 +13,11 @@ What a group's block holds is `groups.GroupLayout`; what the payload holds is `c
 sides use when both know them, are a turn passed by a wake-up, `wake`, and memory that can be mapped safely, `sealed`.
 """
 
+import mmap
 import struct
 from typing import NamedTuple
 
+Buffer = bytes | bytearray | memoryview | mmap.mmap
 MEMORY_ARGUMENT = "--memory-path"
 FOLDER = "ml-agents"
 EDITOR_FILE = "default"
@@ -44,12 +46,10 @@ class Entry(NamedTuple):
     type: str
     meaning: str
 
-    def read(self, buffer: object) -> int:
-        """Its value in a buffer."""
+    def read(self, buffer: Buffer) -> int:
         return struct.unpack_from("<" + self.type, buffer, self.offset)[0]
 
-    def write(self, buffer: object, value: int) -> None:
-        """Set it in a writable buffer."""
+    def write(self, buffer: bytearray | mmap.mmap, value: int) -> None:
         struct.pack_into("<" + self.type, buffer, self.offset, value)
 
 

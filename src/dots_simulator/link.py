@@ -37,11 +37,7 @@ FLAGS_AND_SIZES = slice(TRAINER_BLOCKED, HEADER_BYTES)
 
 
 class Link:
-    """The files that this simulator shares with its trainer. Everything may be used in the simulator's turn only.
-
-    Args:
-        watch: of the trainer.
-    """
+    """The files that this simulator shares with its trainer. Everything may be used in the simulator's turn only."""
 
     protocol = "0.3.2"
 
@@ -58,11 +54,7 @@ class Link:
         self.give()
 
     def wait(self) -> int:
-        """Wait for the simulator's turn: STEP, RESET, QUERY or CLOSE.
-
-        Raises:
-            TrainerEnded: it will not come.
-        """
+        """Wait for the simulator's turn: STEP, RESET, QUERY or CLOSE. Raises TrainerEnded: it will not come."""
         header = self._header
         self._watch.wait_until(self._ours)
         if header[FLAGS_AND_SIZES] == self._unchanged:
@@ -145,11 +137,7 @@ class Link:
         }
 
     def set_rows(self, rows: dict[str, np.ndarray]) -> None:
-        """Show these again, as `rows` returned them.
-
-        Raises:
-            ValueError: they are of other groups.
-        """
+        """Show these again, as `rows` returned them; raises ValueError if they are of other groups."""
         blocks = list(self._blocks())
         sizes = {behaviour.name: end - start for behaviour, start, end in blocks}
         found = {name: len(block) for name, block in rows.items()}
@@ -160,18 +148,13 @@ class Link:
             behaviour.decisions.recall()
             behaviour.ended.recall()
 
-    def close(self, forget: bool = False) -> None:
-        """Say that the simulator closes, unless the trainer has, and remove files.
-
-        Args:
-            forget: leave everything as it is: the trainer shall see that the simulator has ended by a fault.
-        """
-        if not forget:
-            if self._header[CLOSED]:
-                self._path.unlink(missing_ok=True)
-            self._header[CLOSED] = 1
-            self._data_path().unlink(missing_ok=True)
-            self._watch.signal()
+    def close(self) -> None:
+        """Say that the simulator closes, unless the trainer has, and remove files."""
+        if self._header[CLOSED]:
+            self._path.unlink(missing_ok=True)
+        self._header[CLOSED] = 1
+        self._data_path().unlink(missing_ok=True)
+        self._watch.signal()
 
     def _is_our_turn(self) -> bool:
         return not self._header[SIMULATOR_BLOCKED] or bool(self._header[CLOSED])

@@ -22,6 +22,7 @@ from dots_simulator.layout import (
     groups_start_0,
     grown_capacity,
 )
+from dots_simulator.link import Link
 from dots_simulator.trainer_watch import TrainerWatch
 
 TURN, COMMAND = HEADER_0["simulators_turn"].offset, HEADER_0["command"].offset
@@ -30,8 +31,8 @@ INT = Struct("<i")
 ENDED = {"obs": "obs", "reward": "reward", "agent_id": "agent_id", "max_step": "status"}
 
 
-class Link0:
-    """As `link.Link`.
+class Link0(Link):
+    """Its file; it cannot be saved.
 
     A group has rows for as many agents as there are, those that end included. If agents end and ask in one turn and
     there is not room for both, the ends are shown in a turn of their own, before the decisions.
@@ -41,7 +42,7 @@ class Link0:
 
     def __init__(self, watch: TrainerWatch):
         self._watch, self._path = watch, watch.path
-        self._groups: list[Behaviour] = []
+        self._behaviours: list[Behaviour] = []
         self._layouts: list[tuple[GroupLayout, int]] = []  # with their places in the file behind the side channel
         self._views: dict[str, dict[str, np.ndarray]] = {}
         # rows of those that ended and of those that asked, by group, in the file
@@ -50,7 +51,6 @@ class Link0:
         self._open()
 
     def wait(self) -> int:
-        """As of `link.Link`; protocol 0 has no QUERY."""
         while True:
             self._watch.wait_until(self._is_our_turn)
             command = self._file[COMMAND]
@@ -61,7 +61,6 @@ class Link0:
             self._open()
 
     def give(self) -> None:
-        """As of `link.Link`."""
         self._pass(STEP)
 
     @property
@@ -70,7 +69,6 @@ class Link0:
         return False
 
     def read_side(self) -> bytes:
-        """As of `link.Link`."""
         length = LENGTH.read(self._file)
         if not length:
             return b""
@@ -81,30 +79,27 @@ class Link0:
         return payload
 
     def write_side(self, payload: bytes) -> None:
-        """As of `link.Link`."""
         if len(payload) > self._capacity - INT.size:
             self._grow(grown_capacity(len(payload)), 0)
         LENGTH.write(self._file, len(payload))
         self._file[SIDE_START_0 : SIDE_START_0 + len(payload)] = payload
 
     def add(self, behaviours: Sequence[Behaviour]) -> None:
-        """As of `link.Link`: a bigger file for each."""
-        for behaviour in behaviours:
+        for behaviour in behaviours:  # a bigger file for each
             layout = GroupLayout(behaviour.layout.spec, self.protocol)
             place = len(self._file) - groups_start_0(self._capacity)
             start = groups_start_0(self._capacity)
-            self._file[start : start + INT.size] = INT.pack(len(self._groups) + 1)
+            self._file[start : start + INT.size] = INT.pack(len(self._behaviours) + 1)
             self._grow(self._capacity, layout.size)
             start = groups_start_0(self._capacity) + place
             self._file[start : start + len(layout.packed)] = layout.packed
-            self._groups.append(behaviour)
+            self._behaviours.append(behaviour)
             self._layouts.append((layout, place))
             shapes = behaviour.layout.arrays
             behaviour.show_in({name: np.zeros(array.shape, array.dtype) for name, array in shapes.items()})
             self._renew_views()
 
     def show(self, behaviours: Sequence[Behaviour]) -> bool:
-        """As of `link.Link`."""
         together = all(
             behaviour.decisions.shown + behaviour.ended.shown <= behaviour.layout.spec.max_agents
             for behaviour in behaviours
@@ -119,7 +114,6 @@ class Link0:
         return not decisions
 
     def collect(self, behaviours: Sequence[Behaviour]) -> None:
-        """As of `link.Link`."""
         for behaviour in behaviours:
             views, rows = self._views[behaviour.name], behaviour.views
             first, behaviour.asked = self._written[behaviour.name]
@@ -127,10 +121,7 @@ class Link0:
                 rows[name][: behaviour.asked] = views[name][first : first + behaviour.asked]
             views["decisions/count"][...] = 0
 
-    def close(self, forget: bool = False) -> None:
-        """As of `link.Link`."""
-        if forget:
-            return
+    def close(self) -> None:
         if self._is_our_turn() and self._file[COMMAND] == CLOSE:
             self._path.unlink(missing_ok=True)
         self._pass(CLOSE)
@@ -164,9 +155,9 @@ class Link0:
         self._file[TURN] = 0
         self._watch.signal()
 
-    def _open(self) -> None:
+    def _open(self, least: int = FIRST_BYTES_0) -> None:
         """Map the newest file."""
-        start = map_existing(self._path, FIRST_BYTES_0)
+        start = map_existing(self._path, least)
         size = HEADER_0["file_bytes"].read(start)
         self._file = map_existing(self._path, size) if FIRST_BYTES_0 <= size <= MAX_FILE_BYTES else start
         self._capacity = CAPACITY.read(self._file)

@@ -30,7 +30,7 @@ class Messages:
 
     def __init__(self) -> None:
         # of the engine: resolution (width, height), quality_level, time_scale, target_frame_rate, capture_frame_rate
-        self.engine: dict[str, int | float | tuple[int, int]] = {}
+        self.engine: dict[str, float | tuple[float, float]] = {}
         self.parameters: dict[str, float] = {}
         self.properties: dict[str, float] = {}
         self._out: list[tuple[UUID, bytes]] = []
@@ -53,7 +53,7 @@ class Messages:
         kept, self._kept = self._kept, []
         self._deliver(kept)
 
-    def send(self, channel: UUID, body: bytes) -> None:
+    def send(self, channel: UUID, body: bytes | bytearray) -> None:
         """Send a message with the next turn."""
         self._out.append((channel, bytes(body)))
 
@@ -104,7 +104,7 @@ class Messages:
             settings = [(name, form) for name, (number, form) in ENGINE_SETTINGS.items() if number == kind]
         for name, form in settings:
             values = tuple(reader.int32() if letter == "i" else reader.float32() for letter in form)
-            self.engine[name] = values if len(values) > 1 else values[0]
+            self.engine[name] = (values[0], values[1]) if len(values) > 1 else values[0]
 
     def _set_parameter(self, body: bytes) -> None:
         reader = BodyReader(body)

@@ -8,11 +8,8 @@ from dots_simulator.groups import GroupSpec
 
 
 class Cuts:
-    """Most turns show as many rows as the turn before, and views take as long to make as small arrays to copy.
-
-    Args:
-        arrays: of any shapes, whose first sizes are of rows.
-    """
+    """The first rows of arrays, in views that are kept: most turns show as many rows as the turn before, and views take
+    as long to make as small arrays to copy."""
 
     def __init__(self, arrays: Sequence[np.ndarray]):
         self._arrays, self._count = arrays, -1
@@ -26,12 +23,8 @@ class Cuts:
 
 
 class Rows:
-    """Writes rows into the arrays of one block; few steps, as it is most of what a simulator's turn costs.
-
-    Args:
-        spec: of the group.
-        block: decisions or ended.
-    """
+    """Writes rows into the arrays of one block, decisions or ended; few steps, as it is most of what a simulator's turn
+    costs."""
 
     def __init__(self, spec: GroupSpec, block: str):
         self._spec, self._block = spec, block
@@ -51,7 +44,7 @@ class Rows:
         observations = [views[f"{block}/obs/{i}"] for i in range(len(self._shapes))]
         self._arrays = [*observations, views[f"{block}/reward"], views[f"{block}/agent_id"]]
         self._first = Cuts(self._arrays)
-        self.counted = memoryview(views[f"{block}/count"].reshape(1).view(np.uint8)).cast("i")
+        self.counted = views[f"{block}/count"].reshape(1).view(np.uint8).data.cast("i")
         self._most = self._spec.max_agents
 
     def write(

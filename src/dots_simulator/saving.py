@@ -19,7 +19,7 @@ class Saved(Protocol):
     engine: dict[str, Any]
 
     def listen(self, channel: UUID, receive: Callable[[bytes], None]) -> None: ...
-    def send(self, channel: UUID, body: bytes) -> None: ...
+    def send(self, channel: UUID, body: bytes | bytearray) -> None: ...
     def rows(self) -> dict[str, np.ndarray]: ...
     def set_rows(self, rows: dict[str, np.ndarray]) -> None: ...
 
@@ -31,13 +31,7 @@ _SETTINGS = ("parameters", "properties", "engine")
 
 
 class StateChannel:
-    """Saves and restores a simulator: its game, what the trainer has set, and the rows that it shows.
-
-    Args:
-        simulator: with the rows.
-        save: of the game.
-        load: of the game.
-    """
+    """Saves and restores a simulator: its game, what the trainer has set, and the rows that it shows."""
 
     def __init__(self, simulator: Saved, save: Callable[[], dict[str, Any]], load: Callable[[dict[str, Any]], None]):
         self._simulator, self._save, self._load = simulator, save, load
@@ -91,13 +85,13 @@ def to_bytes(state: dict[str, Any]) -> bytes:
     Raises:
         TypeError: an entry is neither.
     """
-    arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
-    plain = json.dumps({key: value for key, value in state.items() if key not in arrays})
+    arrays: dict[str, Any] = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
     for key, value in arrays.items():
         if value.dtype.hasobject:
             raise TypeError(f"'{key}' of the simulator's state is an array of objects")
+    plain = json.dumps({key: value for key, value in state.items() if key not in arrays})
     file = io.BytesIO()
-    np.savez(file, **{_PLAIN: np.frombuffer(plain.encode(), dtype=np.uint8)}, **arrays)
+    np.savez(file, **arrays | {_PLAIN: np.frombuffer(plain.encode(), dtype=np.uint8)})
     return file.getvalue()
 
 

@@ -38,15 +38,7 @@ def whose(about: os.stat_result) -> bytes:
 
 
 def map_header(path: Path) -> mmap.mmap:
-    """The header that a simulator is to use.
-
-    Args:
-        path: of the first file.
-
-    Raises:
-        OSError: it is missing.
-        LayoutError: it is too short.
-    """
+    """The header that a simulator is to use beside this first file."""
     plain = map_existing(path, HEADER_BYTES)
     with contextlib.suppress(OSError, LayoutError):
         sealed = map_existing(Path(f"{path}{SEALED}"), BYTES)

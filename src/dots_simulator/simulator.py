@@ -58,7 +58,8 @@ class Simulator(Messages):
             if "version" in str(error):
                 refuse(path)
             raise
-        self._link: Link | Link0 | None = (Link0 if protocol == "0" else Link)(self._watch)
+        self._link = (Link0 if protocol == "0" else Link)(self._watch)
+        self._is_over = False
         # "0" or "0.3.2"
         self.protocol = protocol
         # after `exchange`: the trainer wants all episodes to restart; nobody has an action
@@ -128,7 +129,7 @@ class Simulator(Messages):
         Returns:
             whether the trainer still trains.
         """
-        if self._link is None:
+        if self._is_over:
             return False
         try:
             return self._exchange()
@@ -140,7 +141,7 @@ class Simulator(Messages):
 
     def close(self) -> None:
         """Tell the trainer that the simulator ends; may be called twice."""
-        if self._link is not None:
+        if not self._is_over:
             self._link.close()
             self._forget()
 
@@ -246,5 +247,5 @@ class Simulator(Messages):
         return False
 
     def _forget(self) -> None:
-        self._link = None
+        self._is_over = True
         self._watch.close()

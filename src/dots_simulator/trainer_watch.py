@@ -26,10 +26,6 @@ class TrainerWatch:
 
     A trainer has ended if its end of a FIFO is closed (see `wake`), if this process, which it started, has another
     parent, or if it held its lock (`layout.LOCK`) and does not any more.
-
-    Args:
-        path: of the first file.
-        is_parent: whether the trainer has started this process.
     """
 
     def __init__(self, path: Path, is_parent: bool):
@@ -51,19 +47,14 @@ class TrainerWatch:
             self._wake.signal()
 
     def wait_until(self, our_turn: Callable[[], bool]) -> None:
-        """Return when `our_turn()`.
-
-        Raises:
-            TrainerEnded: it will never be.
-        """
-        woken = self._wake is not None and self._may_be_woken
+        """Return when `our_turn()`. Raises TrainerEnded: it will never be."""
+        wake = self._wake if self._may_be_woken else None
         if self._spin.due():
-            if woken:
-                self._wake.stay_awake()
+            if wake is not None:
+                wake.stay_awake()
             if self._spin.look(our_turn):
                 return
-        if woken:
-            wake = self._wake
+        if wake is not None:
             if wake.is_awake and wake.fall_asleep() and our_turn():
                 return
             while True:
@@ -97,7 +88,6 @@ class TrainerWatch:
                     file.unlink()
 
     def close(self) -> None:
-        """May be called twice."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

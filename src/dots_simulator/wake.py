@@ -68,8 +68,8 @@ class Wake:
     def __init__(self, path: str | Path, fifo: str, own: int, other: int):
         self._fifo = f"{path}{fifo}"
         self._read = os.open(self._fifo, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        self._write: int | None = None
-        self._flags: int | None = None
+        # -1: there is none
+        self._write = self._flags = -1
         with contextlib.suppress(OSError):
             self._flags = os.open(f"{path}{AWAKE}", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         self._own, self._other = own, other
@@ -117,7 +117,7 @@ class Wake:
         """The trainer's third step: whether the simulator knows the extension."""
         with contextlib.suppress(OSError):
             self._write = _open_to_write(f"{path}{TO_SIMULATOR}")
-        return self._write is not None
+        return self._write >= 0
 
     def signal(self) -> None:
         """Wake the other side, after the turn was given, unless it is awake."""
@@ -135,7 +135,7 @@ class Wake:
 
     def stay_awake(self) -> bool:
         """Let the other side know that this one looks at the turn by itself; False: there is no way to say so."""
-        if self._flags is not None and not self.is_awake:
+        if self._flags >= 0 and not self.is_awake:
             os.pwrite(self._flags, _AWAKE, self._own)
             self.is_awake = True
         return self.is_awake
@@ -184,10 +184,9 @@ class Wake:
     def close(self) -> None:
         """Close both ends; may be called twice."""
         for descriptor in (self._read, self._write, self._flags):
-            if descriptor is not None:
-                with contextlib.suppress(OSError):
-                    os.close(descriptor)
-        self._read, self._write, self._flags = -1, None, None
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        self._read = self._write = self._flags = -1
 
     @property
     def closed(self) -> bool:

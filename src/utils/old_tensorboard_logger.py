@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from types import ModuleType
+from typing import Any
 
 from utils.stand_ins import StandIns
 
@@ -27,8 +28,9 @@ def _is_package(name: str) -> bool | None:
 
 def _fill(module: ModuleType) -> None:
     spec = PathFinder.find_spec(NAME)
-    assert spec is not None and spec.loader is not None
-    module.__file__, module.__path__ = spec.origin, spec.submodule_search_locations or []
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"No module named '{NAME}'", name=NAME)
+    vars(module).update(__file__=spec.origin, __path__=spec.submodule_search_locations)
     with _todays_packages():
         spec.loader.exec_module(module)
 
@@ -40,7 +42,7 @@ def _todays_packages() -> Iterator[None]:
 
     sys.modules.setdefault(f"{NAME}.tf_protobuf", proto)
     # None makes `import tensorflow` fail at once
-    stand_ins = {"scipy": ModuleType("scipy"), "scipy.misc": ModuleType("scipy.misc"), "tensorflow": None}
+    stand_ins: dict[str, Any] = {name: ModuleType(name) for name in ("scipy", "scipy.misc")} | {"tensorflow": None}
     before = {name: sys.modules[name] for name in stand_ins if name in sys.modules}
     sys.modules.update(stand_ins)
     try:

@@ -57,10 +57,6 @@ def connect(wanted: Wanted) -> Session:
 
     With `auto`, an executable is offered 0.3.2. If it ends or is silent without having attached, it is started again
     with protocol 0, which has no sign of attaching: whether that was right, the first turn shows.
-
-    Raises:
-        SimulatorFault: it cannot be started, or does not come.
-        MusterError: another trainer uses the file.
     """
     if wanted.executable is None:
         return _editor(wanted)

@@ -66,9 +66,9 @@ class DotsEnv:
                 *plugged,
             ]
         )
-        self._warned, self._ignored, self._found_stale = False, set(), False
+        self._warned, self._found_stale = False, False
+        self._ignored: set[str] = set()
         self._lost: set[str] = set()
-        self._session: Session | None = None
         self._start()
         self.groups = {play.fields.name: play.fields.spec.max_agents for play in self._plays.values()}
 
@@ -92,7 +92,7 @@ class DotsEnv:
         for key, value in self.options.parameters.items():
             self._parameters.set_float_parameter(key, float(value))
         self._begun, self._reseeded, self._steps = False, False, 0
-        self._session = connect(self.options.wanted())
+        self._session: Session = connect(self.options.wanted())
         # also when nobody holds the environment any more, and at the interpreter's end
         weakref.finalize(self, self._session.close)
         try:
@@ -136,10 +136,6 @@ class DotsEnv:
         return outcomes, False, over, self._info() if over else {}
 
     def snapshot(self) -> dict[str, Any]:
-        """
-        Raises:
-            NotImplementedError: always.
-        """
         raise NotImplementedError("a DOTS simulator does not say where anything is, so it has no snapshots")
 
     def get_stats(self) -> dict[str, float]:
@@ -147,11 +143,8 @@ class DotsEnv:
         return self._statistics.figures()
 
     def state_dict(self) -> dict[str, Any]:
-        """At any time, of simulators that offer their state (`dots_simulator.channels`).
-
-        Raises:
-            NotImplementedError: the simulator does not, so its episode is begun again.
-        """
+        """At any time, of simulators that offer their state (`dots_simulator.channels`); others raise
+        NotImplementedError, and their episode is begun again."""
         if not self._state.offered:
             if not self._warned:
                 self._warned = True
@@ -171,11 +164,7 @@ class DotsEnv:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Resume from where `state_dict` was taken, by a simulator of the same program and arguments.
-
-        Raises:
-            SimulatorFault: it cannot.
-        """
+        """Resume from where `state_dict` was taken, by a simulator of the same program and arguments."""
         self._state.hand_back(np.asarray(state["simulator"], np.uint8).tobytes())
         self._exchange(query=True)
         why = self._state.answer("loaded")
@@ -189,9 +178,7 @@ class DotsEnv:
 
     def close(self) -> None:
         """End the simulator."""
-        if self._session is not None:
-            self._session.close()
-            self._session = None
+        self._session.close()
 
     def _first_turns(self) -> dict[str, GroupPlay]:
         """Reset the simulator, and wait for its behaviours."""
@@ -289,4 +276,4 @@ class DotsEnv:
         return info
 
 
-DotsEnv.__signature__ = signature_of(Options)
+DotsEnv.__signature__ = signature_of(Options)  # type: ignore[attr-defined]

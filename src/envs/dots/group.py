@@ -22,18 +22,28 @@ class Rows:
         obs: one array for each observation, float32 `[k, *shape]`.
         reward: float32 `[k]`, since the agent's last decision.
         agent_id: int32 `[k]`.
-        mask: of agents that ask for a decision, bool `[k, sum of branches]`, true: not available; or None.
-        interrupted: of agents that have ended, bool `[k]`: by a time limit, say.
     """
 
     obs: list[np.ndarray]
     reward: np.ndarray
     agent_id: np.ndarray
-    mask: np.ndarray | None = None
-    interrupted: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.reward)
+
+
+@dataclass(slots=True)
+class Decisions(Rows):
+    """Agents that ask. `mask`: bool `[k, sum of branches]`, true: not available; or None."""
+
+    mask: np.ndarray | None = None
+
+
+@dataclass(slots=True)
+class Endings(Rows):
+    """Agents that have ended. `interrupted`: bool `[k]`, by a time limit, say."""
+
+    interrupted: np.ndarray
 
 
 class Group:
@@ -41,11 +51,6 @@ class Group:
 
     What the simulator shows may change while it is looked at, if it writes out of its turn: so counts are read once,
     and rows are copied.
-
-    Args:
-        layout: of its block.
-        file: with it.
-        begin: of the block in it.
     """
 
     def __init__(self, layout: GroupLayout, file: SharedFile, begin: int):
@@ -62,23 +67,20 @@ class Group:
         self._actions = Cuts([self._views[name] for name in ACTIONS])
         self.asking = self.ended = 0
 
-    def take_turn(self) -> None:
-        """Look at how many rows there are, after the simulator has passed the turn.
+    @property
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """The places of those that ask, and of those that have ended, among all rows of the turn."""
+        return np.arange(self.asking), np.arange(self.asking, self.asking + self.ended)
 
-        Raises:
-            SimulatorFault: more than the group may have.
-        """
+    def take_turn(self) -> None:
+        """Look at how many rows there are, after the simulator has passed the turn."""
         self.asking, self.ended = asking, ended = self._count("decisions"), self._count("ended")
         most = self.spec.max_agents
         if not (0 <= asking <= most and 0 <= ended <= most):
             raise self._impossible(asking, ended)
 
-    def decisions(self, by_branch: bool = False) -> Rows:
-        """The agents that ask.
-
-        Args:
-            by_branch: masks were written a block for each branch, and not agent by agent as Unity does.
-        """
+    def decisions(self, by_branch: bool = False) -> Decisions:
+        """The agents that ask; `by_branch`: masks were written a block for each branch, not agent by agent."""
         mask = None
         if self.spec.branches and by_branch:
             mask = _agent_by_agent(self._rows("decisions/mask", self.spec.max_agents), self.spec.branches)
@@ -86,12 +88,12 @@ class Group:
         elif self.spec.branches:
             mask = self._rows("decisions/mask", self.asking) != 0
         *obs, reward, agent_id = self._copied("decisions", self.asking)
-        return Rows(obs, reward, agent_id, mask)
+        return Decisions(obs, reward, agent_id, mask)
 
-    def endings(self) -> Rows:
+    def endings(self) -> Endings:
         """The agents that have ended."""
         *obs, reward, agent_id = self._copied("ended", self.ended)
-        return Rows(obs, reward, agent_id, None, self._rows("ended/status", self.ended) != 0)
+        return Endings(obs, reward, agent_id, self._rows("ended/status", self.ended) != 0)
 
     def act(self, continuous: np.ndarray | None, discrete: np.ndarray | None) -> None:
         """Write the actions of the agents that ask, in the order of `decisions`; None: zeros."""
@@ -133,39 +135,38 @@ class Group:
 
 
 class Group0(Group):
-    """A group in protocol 0: agents that have ended are among those that ask, and it has one kind of actions.
-
-    Args:
-        overwritten: what the session knows of it, if the group has branches.
-    """
+    """A group in protocol 0: agents that have ended are among those that ask, and it has one kind of actions."""
 
     def __init__(self, layout: GroupLayout, file: SharedFile, begin: int, overwritten: Overwritten):
         super().__init__(layout, file, begin)
         self._overwritten = overwritten if layout.spec.branches else None
         self._shown = 0
-        # the places of those that ask, and of those that have ended, among the rows that are shown
-        self.places = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self._places_of_kinds = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+    @property
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._places_of_kinds
 
     def take_turn(self) -> None:
         count = self._shown = self._count("decisions")
         if not 0 <= count <= self.spec.max_agents:
             raise self._impossible(count, 0)
         done = self._rows("decisions/done", count) != 0
-        self.places = np.flatnonzero(~done), np.flatnonzero(done)
+        self._places_of_kinds = np.flatnonzero(~done), np.flatnonzero(done)
         if self._overwritten is not None and not self._overwritten.decided_against:
-            self._look_for_masks(count)
+            self._look_for_masks(self._overwritten, count)
         self.asking, self.ended = map(len, self.places)
 
-    def decisions(self, by_branch: bool = False) -> Rows:
+    def decisions(self, by_branch: bool = False) -> Decisions:
         *obs, reward, agent_id = self._picked(self.places[0])
-        return Rows(obs, reward, agent_id)
+        return Decisions(obs, reward, agent_id)
 
-    def endings(self) -> Rows:
+    def endings(self) -> Endings:
         interrupted = self._rows("decisions/max_step", self._shown)[self.places[1]] != 0
         if self._overwritten is not None and self._overwritten.hides_limits:
             interrupted[:] = False
         *obs, reward, agent_id = self._picked(self.places[1])
-        return Rows(obs, reward, agent_id, None, interrupted)
+        return Endings(obs, reward, agent_id, interrupted)
 
     def act(self, continuous: np.ndarray | None, discrete: np.ndarray | None) -> None:
         for name, actions in zip(ACTIONS, (continuous, discrete), strict=True):
@@ -183,12 +184,12 @@ class Group0(Group):
             found[-1] = rows.astype(np.int32)
         return found
 
-    def _look_for_masks(self, count: int) -> None:
+    def _look_for_masks(self, overwritten: Overwritten, count: int) -> None:
         """Masks may lie over other fields; see `Overwritten`."""
         begin, size = self._places["decisions/max_step"], count * sum(self.spec.branches)
         masks = np.frombuffer(self._file[begin : begin + size], np.uint8)
         rows = {name: self._rows(f"decisions/{name}", count) for name in ("done", "max_step", "agent_id")}
-        self._overwritten.look(self.spec, masks, rows)
+        overwritten.look(self.spec, masks, rows)
 
 
 def _agent_by_agent(masks: np.ndarray, branches: tuple[int, ...]) -> np.ndarray:

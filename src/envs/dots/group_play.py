@@ -36,11 +36,7 @@ class GroupPlay:
         self.streams.clear()
 
     def take(self, group: Group | None) -> None:
-        """Fill the arrays from a turn; None: the simulator has not shown the group yet.
-
-        Raises:
-            InvalidEnvironmentError: an agent that asks has no legal choice.
-        """
+        """Fill the arrays from a turn; None: the simulator has not shown the group yet."""
         fields = self.fields
         for array in self.outcomes.values():
             array[...] = 0
@@ -59,7 +55,6 @@ class GroupPlay:
             self._ask(group)
 
     def state_dict(self) -> dict[str, Any]:
-        """What is shown, and the streams."""
         shown = {path: array.copy() for path, array in self.shown.items()}
         return {"streams": self.streams.state_dict(), "shown": shown, "asking": self._asking.copy()}
 
@@ -115,6 +110,5 @@ class GroupPlay:
             shown[mask][rows] = legal
 
     def _mask_of(self, mask: np.ndarray, branch: int) -> np.ndarray:
-        """Of one branch, `[k, n]`."""
         begin, end = self._starts[branch : branch + 2]
         return mask[:, begin:end]

@@ -44,13 +44,8 @@ class Overwritten:
         self._alive.clear()
 
     def look(self, spec: GroupSpec, masks: np.ndarray, rows: dict[str, np.ndarray]) -> None:
-        """See what a turn proves.
-
-        Args:
-            spec: of a group with branches.
-            masks: the bytes where masks would lie, uint8 `[k * sum(branches)]`.
-            rows: of the k agents that are shown, "done", "max_step" and "agent_id".
-        """
+        """See what a turn of k agents proves, from the bytes where masks would lie, uint8 `[k * sum(branches)]`, and
+        from their "done", "max_step" and "agent_id"."""
         if self._proven is None and len(masks):
             self._proven = self._judged(spec, masks, rows)
             if self._proven is None and rows["done"].any():

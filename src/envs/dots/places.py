@@ -21,11 +21,7 @@ _FAMILY = re.compile(r"(_*)(\.new)?|" + "|".join(map(re.escape, _OTHERS)))
 
 
 def own_folder() -> Path:
-    """The folder for simulators that take a path: in memory, this user's only.
-
-    Raises:
-        MusterError: something else has its name.
-    """
+    """The folder for simulators that take a path: in memory, this user's only."""
     base = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
     folder = base / f"muster-dots-{os.getuid()}"
     with contextlib.suppress(FileExistsError):
@@ -38,11 +34,7 @@ def own_folder() -> Path:
 
 
 def common_folder() -> Path:
-    """The folder in which foreign builds look for the names they are given: `<temp>/ml-agents`, as /tmp for all.
-
-    Raises:
-        MusterError: it cannot be made or written to.
-    """
+    """The folder in which foreign builds look for the names they are given: `<temp>/ml-agents`, as /tmp for all."""
     folder = Path(tempfile.gettempdir()) / FOLDER
     with contextlib.suppress(FileExistsError):
         folder.mkdir()
@@ -59,16 +51,8 @@ class TakenError(MusterError):
 
 
 class Place:
-    """A path for a first file, which nobody else uses; its lock is held until `free`, or until this process ends.
-
-    Args:
-        folder: for it.
-        name: of the file; None: a new one.
-
-    Raises:
-        TakenError: another trainer uses it.
-        MusterError: no files can be made there.
-    """
+    """A path for a first file, a new one if it has no name, which nobody else uses; its lock is held until `free`, or
+    until this process ends."""
 
     def __init__(self, folder: Path, name: str | None = None):
         sweep(folder)

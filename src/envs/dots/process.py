@@ -37,16 +37,8 @@ class SimulatorProcess:
     """A simulator that was started here, in a process group of its own, with a reaper that ends it if this process is
     killed.
 
-    A file that ends with .py is run by this Python, with `src/` on its path.
-
-    Args:
-        executable: its file.
-        args: for it.
-        memory: what it is given after `--memory-path`.
-        place: of its files; what it prints goes to `place.log`.
-
-    Raises:
-        SimulatorFault: it cannot be started.
+    A file that ends with .py is run by this Python, with `src/` on its path. It gets `memory` after `--memory-path`,
+    and what it prints goes to `place.log`.
     """
 
     def __init__(self, executable: Path, args: Sequence[str], memory: str, place: Place):

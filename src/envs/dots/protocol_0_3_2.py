@@ -1,7 +1,6 @@
 """The trainer's side of protocol 0.3.2: a header file that stays, and data files that grow."""
 
 import contextlib
-import mmap
 import os
 import struct
 from pathlib import Path
@@ -15,6 +14,7 @@ from dots_simulator.layout import (
     MAX_SIDE_BYTES,
     SIDE_START,
     VERSION,
+    Buffer,
     first_header,
     grown_capacity,
 )
@@ -71,7 +71,7 @@ class Session032(Session):
         self._seen = seen = self._header.peek(HEADER_BYTES)
         return seen == self._usual or len(seen) < HEADER_BYTES or self._is_passed_by(seen)
 
-    def _is_passed_by(self, header: bytes | mmap.mmap) -> bool:
+    def _is_passed_by(self, header: Buffer) -> bool:
         # see `_give`
         passed = header[SIMULATOR_BLOCKED] if self._waiter.joined else not header[TRAINER_BLOCKED]
         return bool(passed or header[CLOSED])
@@ -108,8 +108,7 @@ class Session032(Session):
         # both bytes at once. Should a simulator pass the turn back between the two, the trainer's stays 1, and its own
         # alone says so: those that know wake-ups set it each time
         header.write(SIMULATOR_BLOCKED, THEIRS if joined else OFF)
-        if joined:
-            self._waiter.wake.signal()
+        self._waiter.give()
 
     def _take(self, doing: str) -> bytes:
         self._waiter.until(self._is_ours, doing)

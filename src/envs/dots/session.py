@@ -20,18 +20,19 @@ CLOSE_SECONDS = 5.0
 class Session:
     """The common part of both protocols.
 
-    A turn is `give`, then `take`. Between them the files belong to the simulator. After a `SimulatorFault` only
-    `close` may be called.
+    A turn is `give`, then `take`. Between them the files belong to the simulator. `attach`, `give` and `take` raise
+    `SimulatorFault`; after one, only `close` may be called.
 
     Args:
-        place: of the first file, which is made here, with the FIFOs for wake-ups beside it.
+        place: of the first file, which is made here.
         seconds: that the simulator may take for an answer.
         wakes: whether to offer the extensions: wake-ups, and in 0.3.2 sealed memory.
     """
 
     protocol = ""
-    # with the groups and the side channel
+    # with the groups and the side channel, and the length of what the latter carries, as one int32
     _data: SharedFile
+    _side_length: memoryview
 
     def __init__(self, place: Place, seconds: float, wakes: bool = True):
         self.place = place
@@ -72,11 +73,7 @@ class Session:
         return ""
 
     def attach(self, seconds: float) -> None:
-        """Wait for the simulator.
-
-        Raises:
-            SimulatorFault: it does not come, or speaks another version.
-        """
+        """Wait for the simulator."""
         try:
             self._attach(seconds)
         except (SimulatorFault, LayoutError, OSError) as error:
@@ -89,9 +86,6 @@ class Session:
             payload: side channels' messages, framed.
             reset: whether a new episode is wanted.
             query: whether only side channels are to be exchanged; protocol 0 cannot.
-
-        Raises:
-            SimulatorFault: it has closed.
         """
         if len(payload) > MAX_SIDE_BYTES:
             raise ValueError(f"side channels carry at most {MAX_SIDE_BYTES} bytes a turn, not {len(payload)}")
@@ -101,14 +95,7 @@ class Session:
             raise self._report(error) from None
 
     def take(self, doing: str = "answering a step") -> bytes:
-        """Wait for the turn; `groups` show their rows then.
-
-        Returns:
-            what side channels carry.
-
-        Raises:
-            SimulatorFault: see there.
-        """
+        """Wait for the turn; `groups` show their rows then. Returns what side channels carry."""
         try:
             return self._take(doing)
         except (SimulatorFault, LayoutError, OSError) as error:
@@ -132,7 +119,6 @@ class Session:
             dismiss(self.reaper)
 
     def _make(self) -> None:
-        """Make the first files."""
         raise NotImplementedError(f"{type(self).__name__} does not define _make()")
 
     def _attach(self, seconds: float) -> None:
@@ -145,7 +131,6 @@ class Session:
         raise NotImplementedError(f"{type(self).__name__} does not define _take()")
 
     def _say_closed(self) -> None:
-        """Let the simulator know."""
         raise NotImplementedError(f"{type(self).__name__} does not define _say_closed()")
 
     def _came(self) -> None:
@@ -172,12 +157,7 @@ class Session:
         return Group(layout, self._data, begin)
 
     def _messages(self, at: int, room: int) -> bytes:
-        """The payload of the simulator's side channels, which the file then has no longer.
-
-        Args:
-            at: of their length in the file; they follow it.
-            room: bytes that they may have.
-        """
+        """The payload of the simulator's side channels, whose length is at `at`; the file then has none."""
         data = self._data
         if data.in_parts:
             data.load(at, 4)

@@ -24,15 +24,11 @@ MOST_SEALED_BYTES = 2**26
 
 
 class SharedFile:
-    """An open file; `file[a:b]` are bytes of it, as of a buffer of `len(file)`.
+    """An open file of `size` bytes, beyond which nothing is touched; `file[a:b]` are bytes of it.
 
     `memory` is a buffer of its length: `refresh` reads what a turn has changed into it, or, if `in_parts`, `load` does
-    where something is looked at; `store` writes from it.
-
-    Args:
-        descriptor: which is closed with it.
-        path: for messages.
-        size: its length in bytes, of which nothing beyond is touched.
+    where something is looked at; `store` writes from it. Whatever reads raises `SimulatorFault` if the file has become
+    shorter.
     """
 
     def __init__(self, descriptor: int, path: Path, size: int):
@@ -42,18 +38,10 @@ class SharedFile:
 
     @classmethod
     def create(cls, path: Path, content: bytes, size: int | None = None) -> "SharedFile":
-        """Make a file that only this user can read and write.
+        """Make a file that only this user can read and write; zeros follow the content up to `size`.
 
-        It appears under its name when its content is complete, so that a simulator never finds half of it.
-
-        Args:
-            path: where nothing is yet.
-            content: its first bytes.
-            size: its length; zeros follow the content. None: that of the content.
-
-        Raises:
-            FileExistsError: something is there.
-            OSError: there is no room, or no such folder.
+        It appears under its name when its content is complete, so that a simulator never finds half of it. Raises
+        OSError: something is there, or there is no room, or no such folder.
         """
         size = len(content) if size is None else size
         before = path.with_name(f"{path.name}.new")
@@ -75,16 +63,7 @@ class SharedFile:
 
     @classmethod
     def open(cls, path: Path, least: int, what: str) -> "SharedFile":
-        """Open a file that a simulator made.
-
-        Args:
-            path: of a plain file.
-            least: bytes that it must have.
-            what: it is, for the message.
-
-        Raises:
-            SimulatorFault: it is not there, is no plain file, or has another size.
-        """
+        """Open a plain file of at least so many bytes that a simulator made; `what` it is, for messages."""
         try:
             descriptor = os.open(path, _SAFELY)
         except OSError as error:
@@ -110,10 +89,6 @@ class SharedFile:
         return os.pread(self.descriptor, size, 0)
 
     def __getitem__(self, part: slice) -> bytes:
-        """
-        Raises:
-            SimulatorFault: the file has become shorter.
-        """
         begin, end, _ = part.indices(self._size)
         size = max(end - begin, 0)
         found = os.pread(self.descriptor, size, begin)
@@ -125,20 +100,12 @@ class SharedFile:
         return found
 
     def refresh(self) -> None:
-        """Read all of it, unless it is read in parts.
-
-        Raises:
-            SimulatorFault: the file has become shorter.
-        """
+        """Read all of it, unless it is read in parts."""
         if not self.in_parts and os.preadv(self.descriptor, [self.memory], 0) < self._size:
             raise self._shorter(self._size)
 
     def load(self, offset: int, size: int) -> None:
-        """Read bytes into `memory`.
-
-        Raises:
-            SimulatorFault: the file has become shorter.
-        """
+        """Read bytes into `memory`."""
         if size and os.preadv(self.descriptor, [self.memory[offset : offset + size]], offset) < size:
             raise self._shorter(offset + size)
 
@@ -151,7 +118,6 @@ class SharedFile:
         return memoryview(self.memory)[offset : offset + 4].cast("i")
 
     def write(self, offset: int, content: bytes | memoryview) -> None:
-        """Write bytes."""
         write(self.descriptor, content, offset)
 
     def close(self) -> None:
@@ -168,11 +134,10 @@ class SharedFile:
 class SealedFile(SharedFile):
     """A file of this process's own, to which a link leads others: `<path>` -> `/proc/<process>/fd/<descriptor>`.
 
-    Args:
-        descriptor: which is closed with it; the map stays as long as there are views of it.
-        path: of the link.
-        size: its length in bytes.
+    `memory` is the file itself, mapped as long as there are views of it.
     """
+
+    memory: mmap.mmap
 
     def __init__(self, descriptor: int, path: Path, size: int):
         self.descriptor, self.path, self._size = descriptor, path, size
@@ -181,12 +146,7 @@ class SealedFile(SharedFile):
 
     @classmethod
     def create(cls, path: Path, content: bytes, size: int | None = None) -> "SealedFile":
-        """As of `SharedFile`.
-
-        Raises:
-            FileExistsError: something is there.
-            OSError: this system seals no files, or there is no room, or no links can be made there.
-        """
+        """Raises OSError also where this system seals no files, or no links can be made there."""
         if not hasattr(os, "memfd_create"):
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
         size = len(content) if size is None else size
@@ -204,17 +164,15 @@ class SealedFile(SharedFile):
         return made
 
     def refresh(self) -> None:
-        """Nothing: `memory` is the file."""
+        """Nothing to do."""
 
     def store(self, offset: int, size: int) -> None:
-        """Nothing: `memory` is the file."""
+        """Nothing to do."""
 
     def peek(self, size: int) -> bytes:
-        """The first bytes."""
         return self.memory[:size]
 
-    def write(self, offset: int, content: bytes) -> None:
-        """Write bytes."""
+    def write(self, offset: int, content: bytes | memoryview) -> None:
         self.memory[offset : offset + len(content)] = content
 
 

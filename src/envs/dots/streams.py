@@ -26,9 +26,6 @@ class Streams:
     An agent that asks for the first time, or for the first time after its end, gets a free row, and its stream begins.
     It keeps the row until it ends. If none is free, the row of the agent that has been silent the longest is taken: a
     simulator may forget agents without saying so.
-
-    Args:
-        size: rows.
     """
 
     def __init__(self, size: int):
@@ -47,15 +44,10 @@ class Streams:
         self.displaced = 0
 
     def state_dict(self) -> dict[str, Any]:
-        """All that it knows."""
         finished = {"returns": list(self.finished.returns), "lengths": list(self.finished.lengths)}
         return {name: getattr(self, name).copy() for name in ARRAYS} | {"turn": self._turn, "finished": finished}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """
-        Raises:
-            ValueError: the state is of a group of another size.
-        """
         for name in ARRAYS:
             getattr(self, name)[...] = state[name]
         self._turn, self.finished = state["turn"], Finished(**state["finished"])
@@ -63,7 +55,6 @@ class Streams:
         self._same = None
 
     def clear(self) -> None:
-        """Nobody is there."""
         self.open[:] = False
         self._row_of.clear()
         self._same = None
@@ -71,11 +62,7 @@ class Streams:
         self.lengths[:] = 0
 
     def end(self, ids: np.ndarray, rewards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Agents have ended.
-
-        Returns:
-            rows, and which of `ids` they belong to: bool `[len(ids)]`; others never asked.
-        """
+        """Agents have ended: their rows, and which of `ids` they belong to, bool `[len(ids)]`; others never asked."""
         known = np.array([int(one) in self._row_of for one in ids], dtype=bool)
         rows = np.array([self._row_of[int(one)] for one in ids[known]], dtype=np.int64)
         self.returns[rows] += rewards[known]
@@ -89,11 +76,8 @@ class Streams:
         return rows, known
 
     def ask(self, ids: np.ndarray, rewards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Agents ask for a decision.
-
-        Returns:
-            their rows, and bool `[len(ids)]`: whose stream begins. The reward of such is of no decision.
-        """
+        """Agents ask for a decision: their rows, and whose stream begins, bool `[len(ids)]`, whose reward is of no
+        decision."""
         self._turn += 1
         key = ids.tobytes()
         if self._same is not None and self._same[0] == key:

@@ -16,15 +16,10 @@ LOOK_SECONDS = 50e-6
 
 
 class Waiter:
-    """Waits until a simulator has passed the turn.
+    """Waits until a simulator has passed the turn, for so many seconds.
 
     It looks at the turn for a moment, if that pays. Then, with a wake-up, it sleeps until it is woken. Without, it
-    looks at the turn from time to time.
-
-    Args:
-        process: of the simulator; None: somebody else started it.
-        seconds: that the simulator may take for an answer.
-        wake: our ends, or None.
+    looks at the turn from time to time. Without a process, somebody else has started the simulator.
     """
 
     def __init__(self, process: SimulatorProcess | None, seconds: float, wake: Wake | None = None):
@@ -34,16 +29,9 @@ class Waiter:
         self._spin = Spin()
 
     def until(self, is_ours: Callable[[], bool], doing: str, seconds: float | None = None) -> None:
-        """Return when `is_ours()` is true.
-
-        Args:
-            doing: of the simulator, for the message: "answering a step".
-            seconds: None: `self.seconds`.
-
-        Raises:
-            SimulatorFault: its process has ended, or it took too long and was killed.
-        """
-        wake = self.wake if self.joined else None
+        """Return when `is_ours()` is true. Raises SimulatorFault: the simulator has ended `doing` something, or took
+        too long and was killed."""
+        wake = self._partner()
         if self._spin.due():
             if wake is not None:
                 wake.stay_awake()
@@ -59,16 +47,19 @@ class Waiter:
 
     def give(self) -> None:
         """Wake the simulator, after the turn was passed to it."""
-        if self.joined:
-            self.wake.signal()
+        if (wake := self._partner()) is not None:
+            wake.signal()
+
+    def _partner(self) -> Wake | None:
+        """Our ends, if the simulator knows wake-ups, too."""
+        return self.wake if self.joined else None
 
     def _wait_long(self, is_ours: Callable[[], bool], doing: str, seconds: float) -> None:
-        """See `until`."""
         begun = checked = time.monotonic()
         for pause in naps():
-            if self.joined:
-                self.wake.wait(CHECK_SECONDS)
-                suspicious = self.wake.gone
+            if (wake := self._partner()) is not None:
+                wake.wait(CHECK_SECONDS)
+                suspicious = wake.gone
             else:
                 suspicious = self._nap(pause)
             if is_ours():
@@ -91,11 +82,13 @@ class Waiter:
         return bool(select.select([process.descriptor], [], [], seconds)[0])
 
     def _require_life(self, is_ours: Callable[[], bool], doing: str) -> None:
+        wake = self._partner()
+        gone = wake is not None and wake.gone
         if self.process is None:
-            if self.joined and self.wake.gone and not is_ours():
+            if gone and not is_ours():
                 raise SimulatorFault(f"The simulator has ended {doing}")
             return
-        if self.joined and self.wake.gone:
+        if gone:
             # its ends of the FIFOs close a moment before it counts as ended; if it has only closed them, look at bytes
             deadline = time.monotonic() + CHECK_SECONDS
             while self.process.alive and time.monotonic() < deadline:

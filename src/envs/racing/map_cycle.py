@@ -33,7 +33,8 @@ CLEARANCE = 6.0  # metres between the edges of parts of a track by seed
 
 
 class HasName(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
 
 
 Named = TypeVar("Named", bound=HasName)

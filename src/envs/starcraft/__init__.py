@@ -25,14 +25,7 @@ DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
 
 
 def _make(env: str, **env_args: Any) -> StarCraftEnv:
-    """Make the environment; the game itself starts at the first reset.
-
-    Args:
-        env_args: `max_restarts` and `game_timeout` (see `StarCraftEnv`), and all arguments of the package's.
-
-    Raises:
-        ConfigError: the package is missing, or is the wrong one, or cannot be imported.
-    """
+    """Make the environment; the game itself starts at the first reset."""
     own = {name: env_args.pop(name, default) for name, default in OWN.items()}
     package = package_class(env)
     # pysc2 looks into SC2PATH, and otherwise into the user's home
@@ -84,8 +77,7 @@ def _constructor(env: str) -> Callable:
 
     parameters = _parameters(env)
     own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in OWN.items()]
-    construct.__signature__ = inspect.Signature([*parameters.values(), *own])
-    construct.check_args = check_args
+    vars(construct).update(__signature__=inspect.Signature([*parameters.values(), *own]), check_args=check_args)
     return construct
 
 
@@ -99,5 +91,5 @@ def StarCraft2v2(**env_args: Any) -> StarCraftEnv:
     return _make("sc2_v2", **env_args)
 
 
-StarCraft2.constructor = partial(_constructor, "sc2")
-StarCraft2v2.constructor = partial(_constructor, "sc2_v2")
+StarCraft2.constructor = partial(_constructor, "sc2")  # type: ignore[attr-defined]
+StarCraft2v2.constructor = partial(_constructor, "sc2_v2")  # type: ignore[attr-defined]

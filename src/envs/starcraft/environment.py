@@ -52,11 +52,11 @@ class StarCraftEnv(MultiAgentEnv):
         from pysc2.lib import protocol, remote_controller, sc_process
         from websocket import WebSocketException
 
-        flags.FLAGS.sc2_timeout = round(self.game_timeout)
+        flags.FLAGS.sc2_timeout = round(self.game_timeout)  # type: ignore[assignment]
         if self._folder is None:
             self._folder = GameFolder()
-        crashes = (protocol.ProtocolError, protocol.ConnectionError, remote_controller.ConnectError)
-        crashes += (WebSocketException, OSError)
+        crashes: tuple[type[Exception], ...] = (protocol.ProtocolError, protocol.ConnectionError, OSError)
+        crashes += (remote_controller.ConnectError, WebSocketException)
         try:
             with self._folder.launching():
                 self._launch()

@@ -55,11 +55,7 @@ def _game() -> Game:
 
 
 def package_class(env: str) -> type:
-    """The environment class of the package for `sc2` or `sc2_v2`.
-
-    Raises:
-        ConfigError: the package is missing, or is another one of that name, or cannot be imported.
-    """
+    """The environment class of the package for `sc2` or `sc2_v2`."""
     package, module, name = PACKAGES[env]
     repair = f"To install it: bash install_sc2.sh --packages-only. {INSTEAD}"
     if importlib.util.find_spec(package) is None:
@@ -86,11 +82,7 @@ def package_class(env: str) -> type:
 
 
 def check_map_name(env: str, map_name: str) -> str:
-    """The file, without its suffix, of a map that the package knows.
-
-    Raises:
-        ConfigError: it has no map of that name; the message suggests the nearest one.
-    """
+    """The file, without its suffix, of a map that the package knows."""
     package = PACKAGES[env][0]
     maps = importlib.import_module(f"{package}.env.starcraft2.maps.smac_maps").get_smac_map_registry()
     if map_name not in maps:
@@ -99,11 +91,7 @@ def check_map_name(env: str, map_name: str) -> str:
 
 
 def check_game(env: str, map_name: str) -> None:
-    """Refuse to start without the game's binary or the map.
-
-    Raises:
-        ConfigError: with the folder that was looked into and the command that repairs it.
-    """
+    """Refuse to start without the game's binary or the map."""
     file_name, folder, game = f"{check_map_name(env, map_name)}.SC2Map", game_folder(), _game()
     pattern = f"Versions/Base*/{game.binary}"
     binaries = list(folder.glob(pattern))

@@ -17,11 +17,7 @@ PACKAGE = "s2clientprotocol"
 
 
 def install() -> None:
-    """Make `import s2clientprotocol.sc2api_pb2` and the others work in this process. Does nothing the second time.
-
-    Raises:
-        ImportError: the package is not installed, or protobuf's compiler did not write its files.
-    """
+    """Make `import s2clientprotocol.sc2api_pb2` and the others work in this process. Does nothing the second time."""
     if f"{PACKAGE}.sc2api_pb2" in sys.modules:
         return
     spec = importlib.util.find_spec(PACKAGE)
@@ -84,7 +80,7 @@ def _module(name: str, file) -> ModuleType:
     from google.protobuf.internal import enum_type_wrapper
 
     module = ModuleType(f"{PACKAGE}.{name}")
-    module.DESCRIPTOR = file
+    vars(module)["DESCRIPTOR"] = file
     for message, descriptor in file.message_types_by_name.items():
         setattr(module, message, message_factory.GetMessageClass(descriptor))
     for enum, descriptor in file.enum_types_by_name.items():

@@ -51,7 +51,8 @@ class TrackManiaEnv:
         self._cycle = self.options.maps()
         self._maps = len({one.name for one in self._cycle})
         self._races_begun, self._crashes_in_a_row, self.restarts = 0, 0, 0
-        self._mean, self._deviation = scaling() if self.options.normalise else (0.0, 1.0)
+        mean, deviation = scaling() if self.options.normalise else (np.zeros(SIZE), np.ones(SIZE))
+        self._mean, self._deviation = mean.astype(np.float32), deviation.astype(np.float32)
         self._outputs = allocate_outputs(1, 1, SIZE, self.options.picture_shape)
         self._back_reach = REACH if self.options.zone_back == "reach" else np.inf
         self._game = Game(self.options)
@@ -70,7 +71,7 @@ class TrackManiaEnv:
     @property
     def scaling(self) -> tuple[np.ndarray, np.ndarray]:
         """The means and deviations by which the float view is scaled, `[F]` each."""
-        return np.broadcast_to(self._mean, SIZE), np.broadcast_to(self._deviation, SIZE)
+        return self._mean, self._deviation
 
     def fields(self) -> dict[str, FieldSpec]:
         return fields_of(self.options)
@@ -209,4 +210,4 @@ class TrackManiaEnv:
         log.warning(f"TrackMania {what}: {error}." + ("" if absent else " No statistic counts its race."))
 
 
-TrackManiaEnv.__signature__ = signature_of(Options)
+TrackManiaEnv.__signature__ = signature_of(Options)  # type: ignore[attr-defined]

@@ -42,13 +42,8 @@ def floats_of(
     zone: int,
     metres: float,
 ) -> np.ndarray:
-    """The numbers, float32 `[184]`, not scaled.
-
-    Args:
-        wheels: as `wheels_of` returns them.
-        actions: those before, the newest last; where there are fewer than `PREVIOUS`, the car went forward.
-        zone: of the car on `line`, and its `metres` along it.
-    """
+    """The numbers, float32 `[184]`, not scaled. Where there were fewer than `PREVIOUS` actions, the newest of which is
+    the last, the car went forward."""
     values = np.zeros(SIZE, np.float32)
     last = [*[FORWARD] * PREVIOUS, *actions][-PREVIOUS:]
     values[1:WHEELS_AT] = np.ravel([INPUTS[action] for action in last])

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from envs.trackmania.launching import GameProcess, StartLock
-from envs.trackmania.link import GameLink, GameLost, Turn
+from envs.trackmania.link import GameLink, GameLost, Turn, TurnError
 from envs.trackmania.maps import TrackMap
 from envs.trackmania.options import Options
 
@@ -32,7 +32,7 @@ class NotRunning(GameLost):
 
 
 class Game:
-    """The game on a port; `turn` is the one in which it waits, if it waits.
+    """The game on a port.
 
     `met`: whether it has ever accepted a connection. `starts`: the state at time 0 of each map that was raced on this
     connection.
@@ -40,34 +40,44 @@ class Game:
 
     def __init__(self, options: Options):
         self.options = options
-        self.link: GameLink | None = None
-        self.turn: Turn | None = None
+        self._link: GameLink | None = None
+        self._turn: Turn | None = None
         self.loaded = ""  # the path of the map; "": not known
         self.starts: dict[str, bytes] = {}
         self._process: GameProcess | None = None
         self._lock = StartLock()
         self._launched = self._bare = self.met = False
 
-    def connect(self) -> None:
-        """Start the game if it does not run and is to be started here; connect unless that is done.
+    @property
+    def link(self) -> GameLink:
+        """The connection; raises TurnError if there is none."""
+        if self._link is None:
+            raise TurnError("there is no connection")
+        return self._link
 
-        Raises:
-            GameLost: it ended; `NotRunning`, if nothing accepted a connection within `launch_timeout`.
-            MusterError: it cannot be started.
-        """
-        if self.link is not None:
+    @property
+    def turn(self) -> Turn:
+        """The one in which the game waits; raises TurnError if it does not."""
+        if self._turn is None:
+            raise TurnError("the game does not wait")
+        return self._turn
+
+    def connect(self) -> None:
+        """Start the game if it does not run and is to be started here; connect unless that is done. Raises `GameLost`:
+        it ended; or `NotRunning`: nothing accepted a connection within `launch_timeout`."""
+        if self._link is not None:
             return
         options = self.options
         if options.launch and (self._process is None or not self._process.alive):
             self.end()
             self._lock.acquire()
             self._process, self._launched = GameProcess(options.launch, options.own_port), True
-        self.link = GameLink(self._accepted(), options.launch_timeout)
+        link = self._link = GameLink(self._accepted(), options.launch_timeout)
         self.met = True
-        self.turn = self.link.turn()
+        self._turn = link.turn()
         if self.turn.name != "connected":
             raise GameLost(f"it began with {self.turn.name} and not with connected")
-        self.link.timeout = options.game_timeout
+        link.timeout = options.game_timeout
 
     def set_up(self, wanted: TrackMap) -> None:
         """What a game is told in the turn `connected`, which ends.
@@ -104,12 +114,12 @@ class Game:
 
     def next_turn(self) -> Turn:
         """Wait for the game's next message."""
-        self.turn = self.link.turn()
-        return self.turn
+        turn = self._turn = self.link.turn()
+        return turn
 
     def resume(self) -> None:
         """Echo: the game continues."""
-        turn, self.turn = self.turn, None
+        turn, self._turn = self.turn, None
         turn.echo()
 
     def hold(self, frame_due: bool) -> None:
@@ -125,9 +135,9 @@ class Game:
 
     def disconnect(self) -> None:
         """Close the connection; the game continues at its own speed."""
-        if self.link is not None:
-            self.link.close()
-        self.link = self.turn = None
+        if self._link is not None:
+            self._link.close()
+        self._link = self._turn = None
         self.loaded = ""
         self.starts.clear()
         self._lock.release()

@@ -11,19 +11,18 @@ KEYS = ("up", "down", "left", "right")  # in the order of `INPUTS`: accelerate, 
 
 
 def script_of(actions: Sequence[int], step_ms: int) -> str:
-    """The script of a race: a line for each time that a key was held, in the order in which they ended.
-
-    Args:
-        actions: one for each step of `step_ms` milliseconds, numbers in `INPUTS`.
-    """
-    lines, since = [], [None] * len(KEYS)
+    """The script of a race with these numbers of `INPUTS`, one for each step: a line for each time that a key was held,
+    in the order in which they ended."""
+    lines: list[str] = []
+    since: list[int | None] = [None] * len(KEYS)
     for step, action in enumerate([*actions, None]):
         pressed = (0,) * len(KEYS) if action is None else INPUTS[action]
         for k, key in enumerate(KEYS):
-            if pressed[k] and since[k] is None:
+            begun = since[k]
+            if pressed[k] and begun is None:
                 since[k] = step
-            elif not pressed[k] and since[k] is not None:
-                lines.append(f"{_seconds(since[k], step_ms)}-{_seconds(step, step_ms)} press {key}\n")
+            elif not pressed[k] and begun is not None:
+                lines.append(f"{_seconds(begun, step_ms)}-{_seconds(step, step_ms)} press {key}\n")
                 since[k] = None
     return "".join(lines)
 

@@ -17,7 +17,7 @@ from utils.processes.reaper import Reaper
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 REAPER = Path(__file__).with_name("reaper.py")
 PORT = "{port}"
@@ -31,16 +31,10 @@ FIND_GAME = (
 
 
 class GameProcess:
-    """A game that was started here.
+    """A game that was started here by a command, in which "{port}" is replaced.
 
     On Linux, a mark in the environment finds it and everything that it starts, under Wine, too; a reaper ends them
     when this process has ended, however it ended. On Windows, it is the game whose parent is the launcher.
-
-    Args:
-        command: starts the game; "{port}" in it is replaced by the port.
-
-    Raises:
-        MusterError: the command cannot be started.
     """
 
     def __init__(self, command: str, port: int):
@@ -79,7 +73,8 @@ class GameProcess:
                 kill_all(self._mark)
                 self._launcher.poll()
                 time.sleep(0.02)
-            self._reaper.close()
+            if self._reaper is not None:
+                self._reaper.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._launcher.wait(GONE_SECONDS)
 

@@ -30,11 +30,8 @@ class ReferenceLine:
         self.entry = self.geometry.entry
 
     def zone_of(self, zone: int, position: np.ndarray, back_reach: float = np.inf) -> int:
-        """The zone of a car at `position` `[3]` that was in `zone`; see `docs/racing.md`.
-
-        Args:
-            back_reach: metres within which the zone before must be to go back to it (Linesight: `REACH`).
-        """
+        """The zone of a car at `position` `[3]` that was in `zone` (`docs/racing.md`); it goes back to a zone that is
+        within `back_reach` metres (Linesight: `REACH`)."""
         here = self.distance(zone, position)
         while zone < self.finish:
             there = self.distance(zone + 1, position)
@@ -66,21 +63,13 @@ class ReferenceLine:
 
 @lru_cache(maxsize=256)
 def read_line(path: str, rules: LineRules = LineRules()) -> ReferenceLine:
-    """The line of a file: `.npy`, or text, with x, y (height) and z of a point in each line.
-
-    Raises:
-        ConfigError: the file is missing, unreadable or too large, or its points are invalid; names the first that is.
-    """
+    """The line of a file: `.npy`, or text, with x, y (height) and z of a point in each line."""
     where = f"the line {shown(path)}"
     return line_through(points_of(path, where), where, rules)
 
 
 def line_through(points: np.ndarray, where: str, rules: LineRules = LineRules()) -> ReferenceLine:
-    """The line of the points of a file.
-
-    Raises:
-        ConfigError: begins with `where`: they are invalid; names the first that is.
-    """
+    """The line of the points of a file; `where`: for the ConfigError that names the first point that is invalid."""
     if points.shape[1] != 3:
         raise ConfigError(f"{where} has two numbers in each line; it must have three: x, height, z.")
     require_gaps_in_space(points, where)

@@ -36,11 +36,7 @@ class Turn:
         self._link.note(name, values)
 
     def ask(self, name: str) -> Any:
-        """The answer to a question.
-
-        Raises:
-            GameLost: there is none.
-        """
+        """The answer to a question."""
         self._require_open()
         if not BY_NAME[name].reply:
             raise TurnError(f"{name} has no answer")
@@ -63,14 +59,10 @@ class Turn:
 
 
 class GameLink:
-    """An exact reader and writer on a connected socket.
+    """An exact reader and writer on a connected socket, which `close` closes.
 
-    Args:
-        connection: connected; closed by `close`.
-        timeout: seconds within which a whole message, or a whole answer, must have arrived.
-
-    Raises:
-        GameLost: from all methods but `close`: the connection is closed, short, reset or silent, or sends nonsense.
+    All methods but `close` raise `GameLost`: the connection is closed, short, reset or silent for `timeout` seconds of
+    a whole message or answer, or sends nonsense.
     """
 
     def __init__(self, connection: socket.socket, timeout: float):

@@ -34,11 +34,7 @@ class TrackMap:
 
 
 def maps_of(key: str, entries: Any) -> list[TrackMap]:
-    """The maps of `env_args.<key>` in their order; an entry with `repeat: 4` is four of them.
-
-    Raises:
-        ConfigError: an entry is invalid, or its line cannot be used, or two maps have one name.
-    """
+    """The maps of `env_args.<key>` in their order; an entry with `repeat: 4` is four of them."""
     maps = cycle_of(key, entries, "a list of {map: ..., line: ...}", "maps", _maps)
     for one in dict.fromkeys(maps):
         with naming(key):

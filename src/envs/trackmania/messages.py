@@ -23,24 +23,15 @@ MOST_STATE, MOST_INPUTS = 2**20, 2**24  # bytes of a reply
 
 @dataclass(frozen=True)
 class Message:
-    """One kind of message.
+    """One kind of message."""
 
-    Args:
-        number: its type on the wire.
-        sender: GAME: it opens a turn, which the client ends by echoing its number. CLIENT: a command or a question.
-        payload: names and kinds of what follows the number.
-        reply: the kind of the game's answer; "": there is none.
-        most: the most bytes of a block in the reply.
-        effect: a sentence for people.
-    """
-
-    number: int
+    number: int  # its type on the wire
     name: str
-    sender: str
-    payload: tuple[tuple[str, str], ...] = ()
-    reply: str = ""
-    most: int = 0
-    effect: str = ""
+    sender: str  # GAME: it opens a turn, which the client ends by echoing its number. CLIENT: a command or a question
+    payload: tuple[tuple[str, str], ...] = ()  # names and kinds of what follows the number
+    reply: str = ""  # the kind of the game's answer; "": there is none
+    most: int = 0  # bytes of a block in the reply
+    effect: str = ""  # a sentence for people
 
 
 def _game(number: int, name: str, effect: str, *payload: tuple[str, str]) -> Message:
@@ -83,11 +74,7 @@ BY_NUMBER = {message.number: message for message in MESSAGES}
 
 
 def encoded(name: str, *values: Any) -> bytes:
-    """A message with its payload; text in a block is UTF-8, and its length that of the bytes.
-
-    Raises:
-        struct.error: a value does not fit its kind.
-    """
+    """A message with its payload; text in a block is UTF-8, and its length that of the bytes."""
     message = BY_NAME[name]
     parts = [NUMBER.pack(message.number)]
     for (_, kind), value in zip(message.payload, values, strict=True):

@@ -24,11 +24,7 @@ class Moment(NamedTuple):
 
 
 class Races:
-    """Races on one game.
-
-    Raises:
-        GameLost: from `begin` and `drive`.
-    """
+    """Races on one game; `begin` and `drive` raise `GameLost`."""
 
     def __init__(self, game: Game):
         self._game, self._options, self._time = game, game.options, 0

@@ -23,9 +23,6 @@ def recorded_way(port: int, path: str = "", timeout: float = 3600.0) -> np.ndarr
 
     Returns:
         positions `[T, 3]`, metres, from the start to the finish.
-
-    Raises:
-        MusterError: the game is gone, or does not answer.
     """
     game = Game(Options(port=port, launch_timeout=timeout, game_timeout=timeout, turn_timeout=600.0))
     try:

@@ -49,14 +49,8 @@ FARTHEST = 1e6  # m, m/s
 
 
 class SimulationState:
-    """A checked state.
-
-    Args:
-        data: as the game sent it.
-
-    Raises:
-        GameLost: its length or its flags are not those of this layout, or its numbers are impossible.
-    """
+    """A state as the game sent it, checked: raises `GameLost` if its length or its flags are not those of this layout,
+    or its numbers are impossible."""
 
     def __init__(self, data: bytes):
         self.data = bytes(data)

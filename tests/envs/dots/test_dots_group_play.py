@@ -6,7 +6,7 @@ import pytest
 from dots_simulator.groups import GroupSpec, Observation
 from envs.contract.validation import InvalidEnvironmentError
 from envs.dots.fields import GroupFields
-from envs.dots.group import Rows
+from envs.dots.group import Decisions
 from envs.dots.group_play import GroupPlay
 
 
@@ -21,7 +21,7 @@ class AskingGroup:
 
     def decisions(self, by_branch=False):
         seen = np.array(self.ids, np.float32)[:, None]
-        return Rows([seen], np.zeros(len(self.ids), np.float32), np.array(self.ids, np.int32), mask=self.mask)
+        return Decisions([seen], np.zeros(len(self.ids), np.float32), np.array(self.ids, np.int32), mask=self.mask)
 
     def act(self, floats, choices):
         self.acted = floats[:, 0].tolist()

@@ -9,7 +9,7 @@ import numpy as np
 from dots_simulator.groups import GroupSpec
 from envs.dots.api import unity_environment
 from envs.dots.api.specs import ActionType, OneKind
-from envs.dots.group import Group0
+from envs.dots.group import Group
 from envs.dots.overwritten import AUTO
 from envs.dots.side_channels import SideChannel
 
@@ -90,7 +90,7 @@ class BatchedStepResult:
         return BatchedStepResult(obs, np.zeros(0, np.float32), nobody, nobody.copy(), np.zeros(0, np.int32), None)
 
     @staticmethod
-    def of(group: Group0) -> "BatchedStepResult":
+    def of(group: Group) -> "BatchedStepResult":
         """From a group's rows, in the simulator's order."""
         asking, ended = group.decisions(), group.endings()
         order = np.argsort(np.concatenate(group.places))
@@ -143,7 +143,7 @@ class UnityEnvironment(unity_environment.UnityEnvironment):
         self._spec(agent_group)
         return BatchedStepResult.of(self._open().groups[agent_group])
 
-    def set_actions(self, agent_group: str, action: np.ndarray) -> None:
+    def set_actions(self, agent_group: str, action: np.ndarray) -> None:  # type: ignore[override]
         """The actions of all agents of `get_step_result`, in its order; those of agents that are done are of no effect.
 
         Raises:
@@ -152,4 +152,5 @@ class UnityEnvironment(unity_environment.UnityEnvironment):
         spec = self._spec(agent_group).action_spec
         group = self._open().groups[agent_group]
         given = spec.fitting(action, group.asking + group.ended, agent_group)
-        self._actions[agent_group] = tuple(None if rows is None else rows[group.places[0]] for rows in given)
+        floats, choices = (None if rows is None else rows[group.places[0]] for rows in given)
+        self._actions[agent_group] = floats, choices

@@ -59,7 +59,7 @@ def _fill(module: ModuleType) -> None:
     names = getattr(words, "__all__", [name for name in vars(words) if not name.startswith("_")])
     vars(module).update({name: getattr(words, name) for name in names}, __all__=names)
     if module.__name__ in VERSIONS:
-        module.__version__ = VERSIONS[module.__name__]
+        vars(module)["__version__"] = VERSIONS[module.__name__]
 
 
 _STAND_INS = StandIns([name for name in OURS if "." not in name], _is_package, _fill)

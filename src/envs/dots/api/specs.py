@@ -169,12 +169,14 @@ class OneKind:
     @property
     def action_size(self) -> int:
         """Branches, or floats."""
-        return len(self.action_shape) if self.is_action_discrete() else self.action_shape
+        shape = self.action_shape
+        return shape if isinstance(shape, int) else len(shape)
 
     @property
     def discrete_action_branches(self) -> tuple[int, ...] | None:
         """Choices of each branch; None: actions are continuous."""
-        return self.action_shape if self.is_action_discrete() else None
+        shape = self.action_shape
+        return None if isinstance(shape, int) else shape
 
     def create_empty_action(self, n_agents: int) -> np.ndarray:
         """Zeros, int32 or float32 `[n_agents, action_size]`."""
@@ -225,7 +227,7 @@ class BehaviorSpec(OneKind, _BehaviorFields):
         return [one.shape for one in self.observation_specs]
 
     @property
-    def action_type(self) -> ActionType:
+    def action_type(self) -> ActionType:  # type: ignore[override]
         """
         Raises:
             UnityActionException: actions are of both kinds.
@@ -238,7 +240,7 @@ class BehaviorSpec(OneKind, _BehaviorFields):
         return ActionType.DISCRETE if self.action_spec.discrete_size else ActionType.CONTINUOUS
 
     @property
-    def action_shape(self) -> int | tuple[int, ...]:
+    def action_shape(self) -> int | tuple[int, ...]:  # type: ignore[override]
         discrete = self.action_type == ActionType.DISCRETE
         return self.action_spec.discrete_branches if discrete else self.action_spec.continuous_size
 
@@ -266,7 +268,7 @@ def behaviour_of(spec: GroupSpec) -> BehaviorSpec:
 
 
 def _observation(i: int, seen: Observation) -> ObservationSpec:
-    kind = ObservationType(seen.type) if seen.type in iter(ObservationType) else ObservationType.DEFAULT
+    kind = ObservationType(seen.type) if seen.type in list(ObservationType) else ObservationType.DEFAULT
     # protocols leave it out: an index is a name
     properties = tuple(DimensionProperty(one & 7) for one in seen.properties[: len(seen.shape)])
     return ObservationSpec(seen.shape, properties, kind, f"obs_{i}")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from envs.dots.api.specs import BehaviorSpec
-from envs.dots.group import Rows
+from envs.dots.group import Decisions, Endings
 
 
 class DecisionStep(NamedTuple):
@@ -101,7 +101,7 @@ class DecisionSteps(_Steps):
         return DecisionSteps(_no_obs(spec), np.zeros(0, np.float32), np.zeros(0, np.int32), None)
 
     @staticmethod
-    def of(rows: Rows, spec: BehaviorSpec) -> "DecisionSteps":
+    def of(rows: Decisions, spec: BehaviorSpec) -> "DecisionSteps":
         """From a group's rows."""
         masks = None
         if rows.mask is not None:
@@ -140,7 +140,7 @@ class TerminalSteps(_Steps):
         return TerminalSteps(_no_obs(spec), np.zeros(0, np.float32), np.zeros(0, bool), np.zeros(0, np.int32))
 
     @staticmethod
-    def of(rows: Rows) -> "TerminalSteps":
+    def of(rows: Endings) -> "TerminalSteps":
         """From a group's rows."""
         return TerminalSteps(rows.obs, rows.reward, rows.interrupted, rows.agent_id)
 

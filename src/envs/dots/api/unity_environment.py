@@ -161,9 +161,9 @@ class UnityEnvironment(BaseEnv):
         before = self._actions.get(behavior_name, (None, None))
         all_of = spec.empty_action(group.asking)
         for mine, old, new in zip((all_of.continuous, all_of.discrete), before, given, strict=True):
-            if old is not None:
+            if mine is not None and old is not None:
                 mine[...] = old
-            if new is not None:
+            if mine is not None and new is not None:
                 mine[rows[0]] = new[0]
         self._actions[behavior_name] = all_of.continuous, all_of.discrete
 

@@ -66,7 +66,7 @@ class EngineConfigurationChannel(SideChannel):
         """
         if (width is None) != (height is None):
             raise ValueError("set_configuration_parameters() needs both width and height, or neither")
-        if width is not None:
+        if width is not None and height is not None:
             self._send("resolution", width, height)
         values = {
             "quality_level": quality_level,
@@ -94,7 +94,7 @@ class EngineConfigurationChannel(SideChannel):
             if form == "f":
                 message.write_float32(value)
             else:
-                message.write_int32(value)
+                message.write_int32(int(value))
         self.queue_message_to_send(message)
 
 
@@ -168,7 +168,7 @@ class StatsSideChannel(SideChannel):
     def on_message_received(self, msg: IncomingMessage) -> None:
         key, value, method = msg.read_string(), msg.read_float32(), msg.read_int32()
         if key in self._stats or len(self._stats) < MOST_STATISTICS:
-            known = method if method in iter(StatsAggregationMethod) else AVERAGE
+            known = method if method in list(StatsAggregationMethod) else AVERAGE
             self._stats.setdefault(key, []).append((value, StatsAggregationMethod(known)))
 
     def get_and_reset_stats(self) -> dict[str, list[tuple[float, StatsAggregationMethod]]]:
