@@ -1,19 +1,16 @@
 """Every byte of a turn, against bytes written by hand from the description of the protocols."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from test_dots_c import COMPILER
 
 from dots_trainers import float32s, int32s
 
 SEEN = [np.array([[1, 2], [3, 4]]), np.arange(6).reshape(2, 3, 1)]
 MASKS = np.array([[0, 1, 0, 0, 1], [1, 0, 0, 1, 0]], dtype=bool)
-
-
-COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
 
 class Compiled:

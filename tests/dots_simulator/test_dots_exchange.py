@@ -1,13 +1,12 @@
 """What a simulator and its trainer say to each other beside rows and actions."""
 
-import threading
 from uuid import UUID
 
 import numpy as np
 import pytest
 
 from dots_simulator.layout import LayoutError
-from dots_trainers import NoAnswer, Trainer, float32s, int32s, message
+from dots_trainers import Trainer, float32s, int32s, message
 
 ENGINE = "e951342c-4f7e-11ea-b238-784f4387d1f7"
 PROPERTIES = "60ccf7d0-4f7e-11ea-b238-784f4387d1f7"
@@ -242,16 +241,3 @@ def test_wrong_rows_are_refused(tmp_path, played, wrong, message):
     trainer.give(reset=True)
     game.end()
     assert raised
-
-
-def test_the_stand_in_notices_a_simulator_that_does_not_answer(tmp_path, played):
-    trainer = Trainer(tmp_path)
-    free = threading.Event()
-    game = played(trainer.path, lambda simulator: one_agent(simulator, lambda turn: free.wait(5)))
-    trainer.attach()
-    with pytest.raises(NoAnswer):
-        trainer.turn(reset=True, timeout=0.05)
-    free.set()
-    trainer.wait()
-    trainer.close()
-    game.end()

@@ -11,7 +11,6 @@ from dots_simulator.groups import GroupSpec, Observation
 from envs.dots.environment import DotsEnv
 from envs.dots.faults import SimulatorFault
 from envs.dots.overwritten import Overwritten
-from forked import Command
 
 UNITY = Path(dots_unity_0.__file__)
 BASIC = Path(__file__).parents[3] / "simulators" / "basic.py"
@@ -181,13 +180,3 @@ def test_a_simulator_that_knows_wake_ups_needs_no_proof(made, wake, said, caplog
     for _ in range(60):
         env.step({"actions": np.full(1, 2)})
     assert len([record for record in caplog.records if "does not tell whether" in record.message]) == said
-
-
-@pytest.mark.slow
-def test_a_run_trains_on_such_a_build(tmp_path):
-    words = ["--config=ppo", "--env-config=dots", "with", f"env_args.executable={UNITY}", 'env_args.protocol="0"']
-    words += ["env_args.args=['--branches','2,3','--masks']", "env_args.time_limit=40", "batch_size_run=1"]
-    words += ["rollout_steps=32", "t_max=100", "test_interval=64", "test_nepisode=1", "minibatches=1"]
-    ran = Command(*words, cwd=tmp_path, own_children=True).end()
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "told apart by their rows" in " ".join(ran.stdout.split())  # of the worker process

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -147,32 +146,6 @@ def test_smacv2_plays_and_draws_its_teams_from_the_seed(game):
     first, second = (json.loads(done.stdout.splitlines()[-1]) for done in runs)
     assert first == second
     assert first[3]["battles_game"] == 4
-
-
-LEFT_BEHIND = """
-import os, sys, time
-from envs import REGISTRY
-env = REGISTRY["sc2"](map_name="3m", seed=1)
-env.reset()
-print(env._folder.path, env._smac._sc2_proc.pid, flush=True)
-time.sleep(60)
-"""
-
-
-def test_a_killed_process_leaves_neither_game_nor_folder(game):
-    path = os.pathsep.join([str(CHECKOUT / "src"), os.environ.get("PYTHONPATH", "")])
-    process = subprocess.Popen(
-        [sys.executable, "-c", LEFT_BEHIND], env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, text=True
-    )
-    folder, pid = process.stdout.readline().split()
-    assert Path(folder).is_dir()
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    deadline = time.time() + 10
-    while (Path(folder).exists() or Path(f"/proc/{pid}/cmdline").exists()) and time.time() < deadline:
-        time.sleep(0.1)
-    assert not Path(folder).exists()
-    assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2]
 
 
 RUN = "--env-config=sc2 with env_args.map_name=3m env_args.game_timeout=5 seed=1 test_nepisode=3 batch_size=4 "

@@ -124,33 +124,6 @@ def test_a_client_that_is_too_slow_is_dropped_and_connects_again(stand_in, make_
     assert game.connections == 2
 
 
-def test_lengths_in_characters_put_the_stand_in_out_of_step(stand_in):
-    """As they do the game: the client sends the length in bytes."""
-    game = stand_in()
-    with socket.create_connection(("127.0.0.1", game.port)) as client:
-        client.recv(4)
-        text = 'map "é"'
-        client.sendall(
-            b"\x0e\0\0\0" + len(text).to_bytes(4, "little") + text.encode() + b"\x16\0\0\0" + b"\5\0\0\0" * 3
-        )
-        deadline = time.monotonic() + 2
-        while not game.unknown and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert game.unknown
-
-
-def test_the_game_gets_its_own_speed_back(stand_in, make_env):
-    game = stand_in()
-    env = make_env(game, view="both")
-    env.reset()
-    assert game.speed == 0
-    env.close()
-    deadline = time.monotonic() + 2
-    while game.names()[-1] != "shutdown" and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert (game.speed, game.names()[-2:]) == (1, ["set_speed", "shutdown"])
-
-
 # games that are started here
 
 
