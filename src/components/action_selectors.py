@@ -1,10 +1,14 @@
 """Action selectors: from the outputs of all agents to one action each; also PyMARL2's path of two entropies."""
 
-import importlib
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
 
 from utils.config.options import SHARED, STEPS, Option
 from utils.config.registry import Registry, lazy_classes
+
+if TYPE_CHECKING:
+    import torch as th
 
 EPSILON = {
     "epsilon_start": Option(SHARED, "exploration rate at step 0", at_least=0, at_most=1, live=True),
@@ -72,10 +76,34 @@ REGISTRY.declare(
     options=GREEDY_TESTS,
 )
 
-_find_class = lazy_classes(__name__, REGISTRY)
+
+class ActionSelector(Protocol):
+    """PyMARL's contract is `select_action`; controllers ask for the others where a selector has them.
+
+    Attributes:
+        epsilon: the exploration rate, by which a controller of policies mixes in uniformly random actions; default 0.
+    """
+
+    epsilon: float
+
+    def select_action(
+        self, agent_inputs: th.Tensor, avail_actions: th.Tensor, t_env: int, test_mode: bool = False
+    ) -> Any:
+        """Values or probabilities and legality, `[B, n, A]`, -> actions int64 `[B, n]`, also with their extras."""
+
+    def anneal(self, t_env: int) -> None:
+        """Before the network is asked at step `t_env`."""
+
+    def probabilities(self, agent_inputs: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
+        """Of each action in the last choice, `[B, n, A]`."""
+
+    def take_live(self, key: str, value: Any) -> None:
+        """A key of the config has changed during the run."""
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("categorical_entropy", "multinomial_entropy"):
-        return getattr(importlib.import_module("utils.rl_utils"), name)
-    return _find_class(name)
+__getattr__ = lazy_classes(
+    __name__,
+    REGISTRY,
+    categorical_entropy="utils.rl_utils:categorical_entropy",
+    multinomial_entropy="utils.rl_utils:multinomial_entropy",
+)

@@ -8,6 +8,7 @@ from typing import Any
 import torch as th
 
 from components.action_selectors import REGISTRY as action_REGISTRY
+from components.action_selectors import ActionSelector
 from components.fixed_batch import FixedBatch
 from components.packing import PackedSteps
 from controllers import REGISTRY
@@ -244,7 +245,7 @@ class BasicMAC(OneNetwork):
             if hasattr(self.agent, "initialise"):
                 self.agent.initialise()
 
-    def _build_selector(self) -> Any:
+    def _build_selector(self) -> ActionSelector | None:
         return action_REGISTRY[self.args.action_selector](self.args)
 
     def _legal(self, batch, t: int | slice) -> Any:

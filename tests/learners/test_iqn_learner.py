@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch as th
 
+from components.sampling.fields import with_more
 from learners.iqn_learner import SoftReset
 from modules.agents.iqn_agent import mirrored_fractions
 from small_iqn import ENDS, make_learner, sample
@@ -125,14 +126,21 @@ def test_scaled_losses_are_those_that_descend(monkeypatch, start):
     assert scale.std() > 0
 
 
-def test_priorities_are_distances_of_means():
+@pytest.mark.parametrize("present", [[(1, 1)] * 4, [(1, 1), (0, 1), (1, 0), (0, 0)]])
+def test_priorities_are_distances_of_means(present):
+    """Of the agents that are there; nothing, where nobody is."""
     learner, _ = make_learner()
-    ids = th.arange(4)
+    there = th.tensor(present).view(4, 1, 2, 1).expand(-1, 2, -1, -1)
+    batch = with_more(sample(weights=th.ones(4), ids=th.arange(4)), {"present": there}, {})
     np.random.seed(1)
-    now = learner.distributions(sample())
+    now = learner.distributions(batch)
     np.random.seed(1)
-    learner.train(sample(weights=th.ones(4), ids=ids), 0, 0)
-    expected = (now.means - now.target_means).abs().mean(dim=1).detach()
+    learner.train(batch, 0, 0)
+    distances = (now.means - now.target_means).abs().detach().numpy()
+    expected = [
+        sum(d for d, is_there in zip(*row, strict=True) if is_there) / max(sum(row[1]), 1)
+        for row in zip(distances, present, strict=True)
+    ]
     np.testing.assert_allclose(learner.new_priorities, expected, rtol=1e-5)
 
 

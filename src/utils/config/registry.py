@@ -155,13 +155,15 @@ def loaded(target: Any) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def lazy_classes(module_name: str, registry: Registry) -> Callable[[str], Any]:
-    """Return a module's `__getattr__` that finds registered classes by their own name.
+def lazy_classes(module_name: str, registry: Registry, **others: str) -> Callable[[str], Any]:
+    """Return a module's `__getattr__` that finds registered classes by their own name, and the targets of `others`.
 
     `from modules.agents import RNNAgent` then works as in PyMARL, and still imports torch only when asked.
     """
 
     def __getattr__(name: str) -> Any:
+        if name in others:
+            return loaded(others[name])
         for key in registry:
             target = registry.entry(key).target
             if isinstance(target, str) and target.endswith(f":{name}"):

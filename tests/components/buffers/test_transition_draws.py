@@ -92,15 +92,20 @@ class TestPriorities:
         assert buffer._tree.priorities[steps % 40] == pytest.approx([1.252**0.6, 0.002**0.6])
 
     def test_a_new_transition_has_the_largest_priority(self):
+        """Of all that were ever given, also in a buffer that resumes."""
         play, buffer = self.filled(priority_alpha=1.0, batch_size=8)
-        oldest = buffer.learned[np.arange(1)]
-        buffer.update_priorities(th.from_numpy(oldest), th.tensor([7.0]))
-        before = buffer.ring.stop
-        buffer.insert(play.rollout(2))
-        new = buffer.learned[np.arange(len(buffer.learned))]
-        new = new[new >= before]
-        assert len(new)
-        assert (buffer._tree.priorities[new % 40] == 7 + 1e-6).all()
+        oldest = th.from_numpy(buffer.learned[np.arange(1)])
+        for priority in (7.0, 0.5):
+            buffer.update_priorities(oldest, th.tensor([priority]))
+        resumed = new_buffer(40, priority_alpha=1.0, batch_size=8)
+        resumed.load_state_dict(buffer.state_dict())
+        rollout, before = play.rollout(2), buffer.ring.stop
+        for one in (buffer, resumed):
+            one.insert(rollout)
+            new = one.learned[np.arange(len(one.learned))]
+            new = new[new >= before]
+            assert len(new)
+            assert (one._tree.priorities[new % 40] == 7 + 1e-6).all()
 
     def test_overwritten_transitions_are_ignored(self):
         play, buffer = self.filled(priority_alpha=1.0, batch_size=8)
