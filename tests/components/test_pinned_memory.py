@@ -63,8 +63,8 @@ def test_a_system_that_pins_nothing_is_asked_once(monkeypatch):
         asked.append(1)
         raise RuntimeError("cannot pin")
 
-    monkeypatch.setattr(one_copy.th, "empty", refused)
     memory = PinnedMemory()
+    monkeypatch.setattr(one_copy.th, "empty", refused)
     assert [memory.room(LEAST_PINNED, CUDA) for _ in range(3)] == [None] * 3
     assert asked == [1]
 
