@@ -80,7 +80,7 @@ def test_ones_own_environment(monkeypatch, capsys, tmp_path):
         (["latest"], "has no run"),
         (["--env-config", "two_step"], "env=two_step: only environments of entities"),
         (["Xor", "with", "env_args.kwarg=1"], "env_args.kwarg: unknown key. Did you mean 'kwargs'?"),
-        (["Xor", "with", "env_args.kwargs.x=1"], "env_args.kwargs.x: Xor has no such argument"),
+        (["Xor", "with", "env_args.kwargs.x=1"], "env_args.kwargs: Xor takes no 'x'"),
         (["MineSweeper", "with", "env_args.kwargs.nmines=99"], "99 mines and 2 robots need more than 6x6 cells"),
         (["nothing.py:Light"], "there is no file"),
         (["Xor", "--config", "ippo"], "--config chooses a policy, whose weights checkpoint_path=FOLDER names"),

@@ -112,8 +112,8 @@ def config_of(algorithm="enn_ppo", environment="entities", **changes):
     ("config", "message"),
     [
         (config_of(agent="ff"), "agent=ff does not go with mac=entity_mac.*rogue_net"),
-        (config_of("ppo", "entities", agent="rogue_net"), "agent=rogue_net does not go with mac=policy_mac"),
-        (config_of("ppo", "entities", critic="entities"), "critic=entities does not go with mac=policy_mac"),
+        (config_of("ppo", "entities", agent="rogue_net"), "mac=policy_mac does not go with agent=rogue_net"),
+        (config_of("ppo", "entities", critic="entities"), "mac=policy_mac does not go with critic=entities"),
         (config_of("enn_ppo", "entities", critic="own"), None),
         (config_of("enn_ppo", "entities", vf_net={"d_model": 64}), "critic=trunk has no network of these settings"),
     ],

@@ -118,10 +118,10 @@ def test_every_algorithm_learns_from_a_reward_for_each_agent(tmp_path, monkeypat
 def refusal(runner, learner, agent):
     """What the message says if this combination is refused on two_step, else None; two of the three decide."""
     if agent == "rogue_net":  # needs entities: below
-        return r"agent=rogue_net does not go with (mac|learner)="
+        return r"(mac|learner)=\w+ does not go with agent=rogue_net"
     runs, learns, plays = runners.entry(runner).traits, learners.entry(learner).traits, AGENTS.entry(agent).traits
     if agent not in learns.get("agents", (agent,)) or learner not in plays.get("learners", (learner,)):
-        return f"agent={agent} does not go with learner={learner}"
+        return f"learner={learner} does not go with agent={agent}"
     if runs.get("cuts_episodes") and learns.get("needs_episodes"):
         return f"learner={learner} .* runner={runner}"
     actor_mac = learns.get("controllers") == ("actor_mac",)
