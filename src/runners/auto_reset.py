@@ -19,7 +19,7 @@ from runners.step_checks import StepChecks
 from utils.errors import ConfigError
 from utils.tensors.tensor_trees import Tree, is_tree, map_tree
 from utils.timing import timed
-from vector_envs.contract import StepOutcome, VectorEnv, infos_of
+from vector_envs.contract import Copies, StepOutcome, VectorEnv
 
 
 @dataclass
@@ -59,7 +59,7 @@ class AutoResetPlay:
         mac: the controller. Its whole memory must be in its `hidden_states`, a tensor or a tree of tensors.
         acting: a batch of B rows and 2 columns for its inputs.
         checks: of the copies.
-        part: which of the parts of `env` the copies are (`vector_envs.parts`); None: all of it.
+        part: which of the parts of `env` the copies are (`vector_envs.parts.InParts`); None: all of it.
         first: the number of the first copy in a batch of all.
 
     Attributes:
@@ -94,7 +94,7 @@ class AutoResetPlay:
         self._under_way: tuple[np.ndarray, dict[str, np.ndarray]] | None = None
 
     @property
-    def _env(self) -> VectorEnv:
+    def _env(self) -> Copies:
         """The copies that training plays on; tests may have played since."""
         env = self._vector_env.play(False)
         if self._part is not None:
@@ -163,9 +163,9 @@ class AutoResetPlay:
         values = {**decisions, **of_playing, "terminated": terminated, "truncated": truncated}
         return StepResult(values, closing, lost, finished)
 
-    def _finished(self, env: VectorEnv, rows: np.ndarray) -> list[FinishedEpisode]:
+    def _finished(self, env: Copies, rows: np.ndarray) -> list[FinishedEpisode]:
         totals, lengths, of_groups = self._returns.totals[rows], self._lengths[rows], self._returns.of_groups(rows)
-        columns = (self._first + rows).tolist(), totals.tolist(), lengths.tolist(), infos_of(env, rows), of_groups
+        columns = (self._first + rows).tolist(), totals.tolist(), lengths.tolist(), env.infos_at(rows), of_groups
         return [FinishedEpisode(*episode) for episode in zip(*columns, strict=True)]
 
     def state_dict(self) -> dict:

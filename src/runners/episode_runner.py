@@ -4,8 +4,7 @@ from typing import Any
 
 from runners.playing import EpisodesRunner
 from utils.config.merging import with_defaults
-from vector_envs.contract import VectorEnv
-from vector_envs.in_process import InProcessEnv
+from vector_envs.in_process import InProcessCopies
 
 
 class EpisodeRunner(EpisodesRunner):
@@ -23,13 +22,13 @@ class EpisodeRunner(EpisodesRunner):
     def env(self) -> Any:
         """PyMARL's `env`, the one environment, for subclasses that play on it themselves."""
         copies = super().env
-        return _TheEnvironment(copies) if isinstance(copies, InProcessEnv) else copies
+        return _TheEnvironment(copies) if isinstance(copies, InProcessCopies) else copies
 
 
 class _TheEnvironment:
     """The only one of the copies, as itself. They learn of its resets, so that they can play what it has started."""
 
-    def __init__(self, copies: VectorEnv):
+    def __init__(self, copies: InProcessCopies):
         self._copies, self._env = copies, copies.envs[0]
 
     def reset(self) -> tuple[Any, Any]:

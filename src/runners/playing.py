@@ -19,9 +19,9 @@ from utils.processes.stopping import GRACE, StopPlaying, heed_stop
 from utils.tensors.tensor_trees import is_tree, map_tree
 from utils.timing import timed
 from vector_envs import REGISTRY as SOURCES
-from vector_envs.contract import VectorEnv, infos_of
-from vector_envs.first_copies import FirstCopies
-from vector_envs.saved_copies import has_all
+from vector_envs.contract import Copies
+from vector_envs.parts import FirstCopies
+from vector_envs.train_and_test import has_all
 
 
 class EpisodesRunner(BaseRunner):
@@ -55,7 +55,7 @@ class EpisodesRunner(BaseRunner):
         # records tests, see `replays.recorder.Recorder`
         self.recorder = None
         # while `reset` is called by `run`: what it resets, of how many copies, and whether for a test
-        self._stage: tuple[VectorEnv, int, bool] | None = None
+        self._stage: tuple[Copies, int, bool] | None = None
 
     def _parts(self, source: str) -> int:
         """Into how many parts, each stepped by itself, `source` is to divide the copies of training."""
@@ -267,14 +267,14 @@ class EpisodesRunner(BaseRunner):
         lengths, returns = started.lengths, started.returns
         known = started.infos  # of before the run was resumed
         rows = np.array([b for b in range(size) if b not in known], dtype=np.int64)
-        known = known | dict(zip(rows.tolist(), infos_of(env, rows), strict=True))
+        known = known | dict(zip(rows.tolist(), env.infos_at(rows), strict=True))
         infos = [known[b] for b in range(size)]
         of_groups = returns.of_groups(np.arange(size))
         self._record(returns.totals.tolist(), lengths.tolist(), infos, test_mode, of_groups=of_groups)
         self._take_ends(started.batch, {(b, int(lengths[b]) - 1): infos[b] for b in range(size)}, test_mode)
         return started.batch
 
-    def _start(self, env: VectorEnv, size: int, test_mode: bool) -> None:
+    def _start(self, env: Copies, size: int, test_mode: bool) -> None:
         """`reset` these copies; it may be a subclass's own, and may know PyMARL's attributes only."""
         self._stage = env, size, test_mode
         try:
@@ -284,7 +284,7 @@ class EpisodesRunner(BaseRunner):
         if self.started is None:
             self.started = StartedEpisodes(self.spec, self.batch, test_mode)
 
-    def _play_rows(self, env: VectorEnv, decider: Decider, started: StartedEpisodes, test_mode: bool) -> None:
+    def _play_rows(self, env: Copies, decider: Decider, started: StartedEpisodes, test_mode: bool) -> None:
         """Play the started episodes to their ends."""
         batch, lengths, checks = started.batch, started.lengths, self._checks_of(started.batch.batch_size)
         size, pending = batch.batch_size, PendingWrites(batch.device)

@@ -1,4 +1,4 @@
-"""The contract of a source of environments: many copies, in any process, that one call steps."""
+"""The contracts of sources of environments: many copies, in any process, that one call steps."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
@@ -29,15 +29,10 @@ class StepOutcome(NamedTuple):
         return {key: value.copy() for key, value in fields.items()} if copied else fields
 
 
-class VectorEnv(Protocol):
+class Copies(Protocol):
     """B copies of one environment. Copy b plays as a single one with the same seed does, in any process."""
 
     spec: EnvSpec
-    # how often failed environments, or their processes, were re-created
-    restarts: int
-
-    def play(self, test_mode: bool) -> "VectorEnv":
-        """The copies that tests play on, or those of training; both may be the same."""
 
     def reset(self, which: np.ndarray | None = None) -> None:
         """Start an episode in the copies `which` (bool `[B]`; None: all); the others stay as they are."""
@@ -56,10 +51,11 @@ class VectorEnv(Protocol):
         """
 
     def info(self, b: int) -> dict[str, Any]:
-        """The info of copy b's last step, as `MultiAgentEnv.step` returns it.
+        """The info of copy b's last step, as `MultiAgentEnv.step` returns it."""
 
-        A source may also have `infos_at(rows) -> list[dict]`, those of the copies `rows`, int64, at once (`infos_of`).
-        """
+    def infos_at(self, rows: np.ndarray) -> list[dict[str, Any]]:
+        """The infos of the copies `rows`, int64."""
+        return [self.info(b) for b in rows.tolist()]
 
     def snapshot(self) -> dict[str, Any]:
         """Copy 0 as it is, see `MultiAgentEnv`; `scene` and `action_names` likewise."""
@@ -69,6 +65,17 @@ class VectorEnv(Protocol):
 
     def action_names(self) -> list[list[str]] | None:
         """See `MultiAgentEnv`."""
+
+
+class VectorEnv(Protocol):
+    """The copies that training plays on, and those of tests."""
+
+    spec: EnvSpec
+    # how often failed environments, or their processes, were re-created
+    restarts: int
+
+    def play(self, test_mode: bool) -> Copies:
+        """The copies that tests play on, or those of training; both may be the same."""
 
     def save_replay(self) -> Any:
         """Save a replay of copy 0's last episode."""
@@ -98,7 +105,7 @@ class BatchedEnv(Protocol):
     which `seed` is a list of B seeds, one for each copy, or None. It may also have the methods of `MultiAgentEnv` for
     replays, `infos_at(rows) -> list[dict]`, what `info` returns of the copies `rows`, int64, without a call for each of
     thousands, and `state_dict() -> dict` and `load_state_dict(state)` of all copies; then a resumed run continues
-    exactly, also during episodes. One that declares `fields()` takes and returns the same as `VectorEnv`.
+    exactly, also during episodes. One that declares `fields()` takes and returns the same as `Copies`.
 
     A class with a parameter `threads` gets the number of threads that may step its copies (`env_threads`); what it does
     must not depend on it. Its class method `copies_per_thread(**env_args)` may say for how many copies one pays.
@@ -133,10 +140,3 @@ class BatchedEnv(Protocol):
 
     def close(self) -> None:
         """Free the environment's resources."""
-
-
-def infos_of(env: Any, rows: np.ndarray) -> list[dict[str, Any]]:
-    """The infos of the last steps of the copies `rows`, int64, of a `VectorEnv` or a `BatchedEnv`."""
-    if hasattr(env, "infos_at"):
-        return env.infos_at(rows)
-    return [env.info(b) for b in rows.tolist()]

@@ -7,25 +7,22 @@ import numpy as np
 
 from envs.contract.declarations import spec_of
 from envs.contract.saving import state_or_none
-from replays.offered import offered
 from vector_envs.contract import StepOutcome
-from vector_envs.declared_row import row_of
+from vector_envs.environment_row import row_of
 from vector_envs.step_arrays import StepArrays
+from vector_envs.train_and_test import LocalCopies
 
 
-class InProcessEnv:
-    """B environments as a `VectorEnv`; see `train_and_test.TrainAndTest` for the rest of the contract.
-
-    Args:
-        factories: one for each.
-    """
+class InProcessCopies(LocalCopies):
+    """B environments; `factories` make one each."""
 
     def __init__(self, factories: Sequence[Callable[[], Any]]):
         self.envs: list[Any] = []
         try:
             for make in factories:
                 self.envs.append(make())
-            self.spec = spec_of(self.envs[0], len(factories))
+            self.first = self.envs[0]
+            self.spec = spec_of(self.first, len(factories))
         except BaseException:
             self.close()
             raise
@@ -38,8 +35,7 @@ class InProcessEnv:
         self._nothing_lost = np.zeros(size, dtype=bool)
 
     @property
-    def restarts_by_reset(self) -> bool:
-        """Whether all environments say that they are after a reset what another one in their place would be."""
+    def restarts_by_reset(self) -> bool:  # type: ignore[override]
         return all(getattr(env, "restarts_by_reset", False) for env in self.envs)
 
     def reset(self, which: np.ndarray | None = None) -> None:
@@ -63,27 +59,10 @@ class InProcessEnv:
     def info(self, b: int) -> dict[str, Any]:
         return self._infos[b]
 
-    def snapshot(self) -> dict[str, Any]:
-        return offered(self.envs[0], "snapshot")
-
-    def scene(self) -> dict[str, Any]:
-        return offered(self.envs[0], "scene")
-
-    def action_names(self) -> list[list[str]] | None:
-        return offered(self.envs[0], "action_names")
-
-    def save_replay(self) -> Any:
-        return offered(self.envs[0], "save_replay")
-
     def state_dict(self) -> dict[str, Any]:
-        """The state of the environments.
-
-        Raises:
-            NotImplementedError: one of them cannot be saved.
-        """
         states = [state_or_none(env) for env in self.envs]
         if None in states:
-            raise NotImplementedError(f"{type(self.envs[0]).__name__} cannot be saved")
+            return super().state_dict()
         return {"envs": states, "begun": self._begun.copy(), "playing": self._playing.copy()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -40,7 +40,7 @@ def prepare_environments(args: SimpleNamespace) -> None:
     constructor = constructor_of(REGISTRY[args.env])
     # a foreign environment may have a method of that name which is something else
     if isinstance(inspect.getattr_static(constructor, "prepare", None), classmethod):
-        constructor.prepare(**args.env_args)
+        constructor.prepare(**args.env_args)  # type: ignore[attr-defined]
 
 
 def environment_factory(args: SimpleNamespace, index: int, test_mode: bool) -> Callable:

@@ -1,4 +1,4 @@
-"""Several sources of environments as one, for runners that step one of them while they decide for another."""
+"""Some copies of a source of environments as a source of their own, and several sources as one."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
@@ -7,36 +7,36 @@ from typing import Any
 import numpy as np
 
 from utils.errors import MusterError
-from vector_envs.contract import StepOutcome
+from vector_envs.contract import Copies, StepOutcome
+from vector_envs.train_and_test import LocalCopies
 
 # in the state of copies in parts, which have no entry each in it: a list of the states of the parts
 PARTS = "parts"
 
 
-class InParts:
-    """Sources of copies of one environment as a `VectorEnv` of all these copies, in their order.
+class InParts(LocalCopies):
+    """Copies of one environment in parts, for runners that step one of them while they decide for another.
 
     Its state is what a single batch of them would return, if it has an entry for each copy; else the states of all
-    parts. See `train_and_test.TrainAndTest` for the rest of the contract.
+    parts.
 
     Args:
-        parts: the sources, each with its `by_copy`: whether its state has an entry for each copy.
+        parts: in the order of their copies.
         sizes: the number of copies of each.
     """
 
-    def __init__(self, parts: Sequence[Any], sizes: Sequence[int]):
+    def __init__(self, parts: Sequence[LocalCopies], sizes: Sequence[int]):
         self.parts, self.sizes, self.spec = list(parts), list(sizes), parts[0].spec
+        self.first = parts[0].first
         self.rows = [slice(*pair) for pair in pairwise(accumulate(sizes, initial=0))]
         self.by_copy = all(part.by_copy for part in parts)
 
     def reset(self, which: np.ndarray | None = None) -> None:
-        """See `VectorEnv.reset`."""
         for part, rows in zip(self.parts, self.rows, strict=True):
             if which is None or np.count_nonzero(which[rows]):
                 part.reset(None if which is None else which[rows])
 
     def step(self, actions: Mapping[str, np.ndarray]) -> StepOutcome:
-        """See `VectorEnv.step`."""
         outcomes = [
             part.step({path: values[rows] for path, values in actions.items()})
             for part, rows in zip(self.parts, self.rows, strict=True)
@@ -45,32 +45,13 @@ class InParts:
         return StepOutcome(joined(values), *(np.concatenate(end) for end in ends))
 
     def observed(self) -> Mapping[str, np.ndarray]:
-        """See `VectorEnv.observed`."""
         return joined([part.observed() for part in self.parts])
 
     def info(self, b: int) -> dict[str, Any]:
-        """See `VectorEnv.info`."""
         part, rows = next((part, rows) for part, rows in zip(self.parts, self.rows, strict=True) if b < rows.stop)
         return part.info(b - rows.start)
 
-    def snapshot(self) -> dict[str, Any]:
-        return self.parts[0].snapshot()
-
-    def scene(self) -> dict[str, Any]:
-        return self.parts[0].scene()
-
-    def action_names(self) -> list[list[str]] | None:
-        return self.parts[0].action_names()
-
-    def save_replay(self) -> Any:
-        return self.parts[0].save_replay()
-
     def state_dict(self) -> dict[str, Any]:
-        """Where the copies are.
-
-        Raises:
-            NotImplementedError: they cannot be saved.
-        """
         states = [part.state_dict() for part in self.parts]
         if self.by_copy:
             return joined(states)
@@ -91,13 +72,44 @@ class InParts:
             part.load_state_dict(own)
 
     def take_live(self, name: str, value: Any) -> None:
-        """See `VectorEnv.take_live`."""
         for part in self.parts:
             part.take_live(name, value)
 
     def close(self) -> None:
         for part in self.parts:
             part.close()
+
+
+class FirstCopies:
+    """The first `count` of the `size` copies `env`, as `Copies`; the others stay as they are.
+
+    Between its episodes only: a copy that is in an episode would be stepped.
+    """
+
+    def __init__(self, env: Copies, count: int, size: int):
+        self._env, self._count, self._size = env, count, size
+
+    def reset(self, which: np.ndarray | None = None) -> None:
+        first = np.zeros(self._size, dtype=bool)
+        first[: self._count] = True if which is None else which
+        self._env.reset(first)
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> StepOutcome:
+        everyone = {}
+        for path, values in actions.items():
+            everyone[path] = np.zeros((self._size, *values.shape[1:]), dtype=values.dtype)
+            everyone[path][: self._count] = values
+        outcome = self._env.step(everyone)
+        return StepOutcome(self._of_first(outcome.values), *(end[: self._count] for end in outcome[1:]))
+
+    def observed(self) -> Mapping[str, np.ndarray]:
+        return self._of_first(self._env.observed())
+
+    def _of_first(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {path: array[: self._count] for path, array in values.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._env, name)
 
 
 def require_parts(state: Any, sizes: Sequence[int]) -> None:

@@ -8,14 +8,12 @@ import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
-from typing import Any
+from typing import Any, Self
 
 from utils.processes.child_process import CLOSE_TIMEOUT, CONTEXT, ChildProcess
 from utils.processes.stopping import give_up_late_step
-from vector_envs.faults import EnvironmentWorkerError, Failure, Fault
+from vector_envs.faults import Failure, Fault
 from vector_envs.worker import WorkerPort
-
-__all__ = ["BellChannel", "Channel", "EnvironmentWorkerError", "WorkerProcess", "close_all", "collected"]
 
 MESSAGE, BELLS = b"m", (b"b", b"t")
 # seconds between two looks, while a step is waited for, whether to stop
@@ -35,7 +33,7 @@ class Channel:
         self._poll: Any = None
 
     @classmethod
-    def pair(cls) -> tuple["Channel", "Channel"]:
+    def pair(cls) -> tuple[Self, Self]:
         """Two ends that belong together."""
         our_reader, their_writer = CONTEXT.Pipe(duplex=False)
         their_reader, our_writer = CONTEXT.Pipe(duplex=False)

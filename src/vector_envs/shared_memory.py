@@ -15,8 +15,6 @@ from vector_envs.process import BellChannel, WorkerProcess
 from vector_envs.step_arrays import ALIGNMENT, StepArrays
 from vector_envs.workers import WorkerTransport
 
-NOTHING: tuple[dict, dict] = ({}, {})
-
 
 class SharedMemoryTransport(WorkerTransport):
     """One block of memory has the arrays of all environments; at a step a byte wakes a worker, and a byte answers."""
@@ -33,7 +31,7 @@ class SharedMemoryTransport(WorkerTransport):
 
     def _allocate(self, spec: EnvSpec) -> dict[bool, StepArrays]:
         count = len(self.all_indices)
-        self._memory.grow(len(self._modes) * (StepArrays.size(spec, count) + flag_bytes(count)))
+        self._memory.grow(len(self._modes) * (StepArrays.size(spec, count) + _flag_bytes(count)))
         sides = _sides(self._memory.map(), spec, count, self._modes)
         self._playing_there = {mode: playing for mode, (_, playing) in sides.items()}
         return {mode: arrays for mode, (arrays, _) in sides.items()}
@@ -43,10 +41,11 @@ class SharedMemoryTransport(WorkerTransport):
         self._playing_there[self._mode][...] = self._side.playing
 
     def _send_step(self, worker: WorkerProcess) -> None:
-        worker.channel.ring(self._mode)
+        worker.channel.ring(self._mode)  # type: ignore[attr-defined]
 
     def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
-        return received(worker)
+        answer = worker.channel.receive()
+        return ({}, {}) if isinstance(answer, bool) else answer
 
     def close(self) -> None:
         super().close()
@@ -87,13 +86,7 @@ class SharedMemoryPort:
         self._channel.close()
 
 
-def received(worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
-    """Wait for a worker; returns the answers and the failures that its `SharedMemoryPort` sends."""
-    answer = worker.channel.receive()
-    return NOTHING if isinstance(answer, bool) else answer
-
-
-def flag_bytes(count: int) -> int:
+def _flag_bytes(count: int) -> int:
     """Bytes that mark the environments that step, padded to a cache line."""
     return -(-count // ALIGNMENT) * ALIGNMENT
 
@@ -105,7 +98,7 @@ def _sides(
     sides, start = {}, 0
     for mode in modes:
         playing = np.frombuffer(memory, bool, count=count, offset=start)
-        start += flag_bytes(count)
+        start += _flag_bytes(count)
         sides[mode] = StepArrays.inside(memory, spec, count, start), playing
         start += StepArrays.size(spec, count)
     return sides

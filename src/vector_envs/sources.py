@@ -2,20 +2,21 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 
 from utils.processes.available_memory import available_memory, require_memory
 from vector_envs import TRANSPORTS
+from vector_envs.batched import BatchedCopies
 from vector_envs.contract import VectorEnv
 from vector_envs.faults import FaultPolicy
-from vector_envs.in_process import InProcessEnv
+from vector_envs.in_process import InProcessCopies
 from vector_envs.instances import batched_environment_factory, copies_of, environment_factory
-from vector_envs.native import NativeEnv
 from vector_envs.parts import InParts
 from vector_envs.threads import takes_threads, threads_of
-from vector_envs.train_and_test import TrainAndTest
+from vector_envs.train_and_test import LocalCopies, TrainAndTest
 
 log = logging.getLogger("muster")
 # bytes that an environment process takes at least: Python with NumPy, without shared pages
@@ -23,7 +24,7 @@ PROCESS_BYTES = 24 * 2**20
 MODES = (False, True)
 
 
-def native(args: SimpleNamespace, parts: int = 1) -> VectorEnv:
+def batched(args: SimpleNamespace, parts: int = 1) -> VectorEnv:
     """As one batch for training and one for tests, in this process.
 
     Args:
@@ -36,10 +37,10 @@ def native(args: SimpleNamespace, parts: int = 1) -> VectorEnv:
         )
     has_threads = takes_threads(args.env)
 
-    def batch(test_mode: bool, indices: Sequence[int]) -> Callable[[int], NativeEnv]:
+    def batch(test_mode: bool, indices: Sequence[int]) -> Callable[[int], LocalCopies]:
         threads = threads_of(args, args.env_threads, len(indices)) if has_threads else None
         factory = batched_environment_factory(args, test_mode, indices, threads)
-        return lambda recreated: NativeEnv(factory(recreated), len(indices))
+        return lambda recreated: BatchedCopies(factory(recreated), len(indices))
 
     make = {mode: batch(mode, range(copies_of(args, mode))) for mode in MODES}
     if parts > 1:
@@ -51,14 +52,12 @@ def native(args: SimpleNamespace, parts: int = 1) -> VectorEnv:
 
 def in_process(args: SimpleNamespace) -> VectorEnv:
     """In this process."""
-    make = {mode: [environment_factory(args, b, mode) for b in range(copies_of(args, mode))] for mode in MODES}
-    return TrainAndTest(
-        {
-            mode: lambda recreated, mode=mode: InProcessEnv([lambda one=one: one(recreated) for one in make[mode]])
-            for mode in MODES
-        },
-        args.separate_test_env,
-    )
+
+    def copies(test_mode: bool) -> Callable[[int], LocalCopies]:
+        factories = [environment_factory(args, b, test_mode) for b in range(copies_of(args, test_mode))]
+        return lambda recreated: InProcessCopies([partial(factory, recreated) for factory in factories])
+
+    return TrainAndTest({mode: copies(mode) for mode in MODES}, args.separate_test_env)
 
 
 def workers(args: SimpleNamespace) -> VectorEnv:

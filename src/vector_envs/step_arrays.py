@@ -1,5 +1,6 @@
 """The data that environments and trainer exchange at every step, as arrays with a row for each environment."""
 
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -68,7 +69,7 @@ class StepArrays:
         for array, values in zip(self._results, results, strict=True):
             array[chosen] = values
 
-    def put_actions(self, rows: Any, actions: dict[str, np.ndarray]) -> None:
+    def put_actions(self, rows: Any, actions: Mapping[str, np.ndarray]) -> None:
         """Write actions of the environments `rows`."""
         chosen = span(rows) if isinstance(rows, list) else rows
         for path, array in self.actions.items():

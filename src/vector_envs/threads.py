@@ -16,7 +16,7 @@ def takes_threads(name: str) -> bool:
     """Whether the batched form of an environment takes `threads`, and not as an argument of the environment's own."""
     batched = loaded(REGISTRY.entry(name).traits["batched"])
     # a class may announce what its environment takes instead
-    made_by = batched.__init__ if isinstance(batched, type) else batched
+    made_by = batched.__init__ if isinstance(batched, type) else batched  # type: ignore[misc]
     return "threads" in inspect.signature(made_by).parameters and "threads" not in (
         env_parameters(REGISTRY[name]) or ()
     )

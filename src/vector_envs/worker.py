@@ -2,18 +2,18 @@
 
 import logging
 import pickle
+import random
 import traceback
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 import cloudpickle
+import numpy as np
 
 from envs.contract.fields import EnvSpec
 from envs.contract.infos import warn_once
 from utils.errors import MusterError
 from utils.plain_values import shown
 from vector_envs.faults import Failure
-from vector_envs.generators import generators_state, load_generators_state, seed_generators
 from vector_envs.step_arrays import StepArrays
 from vector_envs.worker_environment import WorkerEnvironment
 
@@ -51,24 +51,6 @@ class WorkerPort(Protocol):
         """Free the port's resources."""
 
 
-def env_worker(
-    port: WorkerPort,
-    factories: CloudpickleWrapper,
-    recreated: dict[int, dict[bool, int]],
-    separate_test_env: bool,
-    entropy: list[int] | None,
-) -> None:
-    """Serve the environments of `factories` (index -> {test_mode: factory}), see `serve`.
-
-    Args:
-        recreated: index -> {test_mode: how often this environment was re-created before}.
-        separate_test_env: whether tests play on separate environments.
-    """
-    show_messages()
-    made = {index: WorkerEnvironment(own, recreated[index], separate_test_env) for index, own in factories.x.items()}
-    serve(port, made, entropy)
-
-
 class _ConsoleWhenNeeded(logging.Handler):
     """Sets up the console with the first message: most processes have none, and should start fast."""
 
@@ -87,15 +69,25 @@ def show_messages() -> None:
     log.addHandler(_ConsoleWhenNeeded())
 
 
-def serve(port: WorkerPort, hosted: Mapping[int, Any], entropy: list[int] | None) -> None:
-    """Let the objects `hosted` obey commands, each a method of theirs with one argument, until the command `close`.
+def env_worker(
+    port: WorkerPort,
+    factories: CloudpickleWrapper,
+    recreated: dict[int, dict[bool, int]],
+    separate_test_env: bool,
+    entropy: list[int] | None,
+) -> None:
+    """Let environments obey commands, each a method of `WorkerEnvironment` with one argument, until `close`.
 
     A worker that waits for a command also ends with the trainer; `ChildProcess` ends one whose environment hangs.
 
     Args:
-        hosted: by the number of the first environment that each stands for.
+        factories: index -> {test_mode: factory}.
+        recreated: index -> {test_mode: how often this environment was re-created before}.
+        separate_test_env: whether tests play on separate environments.
         entropy: of this process's global random generators; None: as the system seeds them.
     """
+    show_messages()
+    hosted = {index: WorkerEnvironment(own, recreated[index], separate_test_env) for index, own in factories.x.items()}
     if entropy is not None:
         seed_generators(entropy)
     try:
@@ -162,3 +154,26 @@ def _portable(value: Any) -> Any:
         except Exception as error:
             warn_once(f"The environment's info has {shown(repr(key))}, which its process cannot send: {error}")
     return kept
+
+
+def seed_generators(entropy: list[int]) -> None:
+    """Seed `random` and `numpy.random`, from which some environments draw.
+
+    Args:
+        entropy: the run's seed, the first environment of the process, and how often the process was restarted.
+    """
+    words = np.random.SeedSequence(entropy).generate_state(8)
+    random.seed(words[:4].tobytes())
+    np.random.seed(words[4:])
+
+
+def generators_state() -> dict[str, Any]:
+    """Their states."""
+    return {"python": random.getstate(), "numpy": np.random.get_state()}
+
+
+def load_generators_state(state: dict[str, Any]) -> None:
+    """Resume from where `generators_state` was taken; tuples may have become lists meanwhile."""
+    version, numbers, gauss = state["python"]
+    random.setstate((version, tuple(numbers), gauss))
+    np.random.set_state(tuple(state["numpy"]))

@@ -8,8 +8,7 @@ from envs.contract.declarations import announced
 from envs.contract.saving import state_or_none
 from replays.offered import offered
 from replays.plain import plain, plain_info
-from vector_envs.declared_row import row_of
-from vector_envs.environment_row import EnvironmentRow
+from vector_envs.environment_row import EnvironmentRow, row_of
 from vector_envs.step_arrays import StepArrays
 
 

@@ -2,19 +2,24 @@
 
 import contextlib
 import logging
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from multiprocessing import util
 from typing import Any
 
 import numpy as np
 
 from envs.contract.declarations import checked_spec
 from envs.contract.fields import EnvSpec
-from vector_envs.contract import StepOutcome
-from vector_envs.faults import EnvironmentWorkerError, FaultPolicy
-from vector_envs.process import WorkerProcess
+from utils.errors import MusterError
+from vector_envs.contract import Copies, StepOutcome, VectorEnv
+from vector_envs.faults import EnvironmentWorkerError, Failure, Fault, FaultPolicy
+from vector_envs.process import Channel, WorkerProcess, close_all, collected
+from vector_envs.restart_counts import RestartCounts
 from vector_envs.step_arrays import StepArrays
-from vector_envs.worker_pool import WorkerPool
+from vector_envs.worker import CloudpickleWrapper, WorkerPort, env_worker
 
 log = logging.getLogger("muster")
 
@@ -35,11 +40,8 @@ class Side:
     busy: list[WorkerProcess] = field(default_factory=list)
 
 
-class WorkerTransport(WorkerPool):
-    """Environments in other processes, as a `VectorEnv`.
-
-    A subclass makes the worker's end (`_connect`) and the arrays (`_allocate`), sends actions (`_put_actions`,
-    `_send_step`) and receives answers (`_receive`).
+class WorkerTransport(VectorEnv, Copies, ABC):
+    """Environments in other processes: requests to these, their faults, and their replacement.
 
     An environment that fails in `reset` or `step` is re-created if `faults` allows it: after a `reset` its episode has
     started; after a `step` its episode is lost.
@@ -50,7 +52,7 @@ class WorkerTransport(WorkerPool):
         envs_per_worker: environments of one process; the last process may have fewer.
         separate_test_env: whether tests play on separate environments.
         faults: the response to failures of environments and processes.
-        seed: of the global random generators of the processes (`generators.seed_generators`); None: none.
+        seed: of the global random generators of the processes (`worker.seed_generators`); None: none.
 
     Raises:
         MusterError: its sizes are invalid or do not fit, or a process cannot be started.
@@ -66,10 +68,24 @@ class WorkerTransport(WorkerPool):
         faults: FaultPolicy | None = None,
         seed: int | None = None,
     ):
+        self._factories, self._policy = factories, faults or FaultPolicy()
+        self.separate_test_env = separate_test_env
         self._modes = (False, True) if separate_test_env else (False,)
-        super().__init__(factories, envs_per_worker, separate_test_env, faults, seed)
+        self.all_indices = list(range(len(factories)))
+        self.counts = RestartCounts(len(factories), envs_per_worker, seed)
+        # arguments of the environments that have changed, with their values
+        self._live: dict[str, Any] = {}
+        # whether the environments of tests play now, not those of training
+        self._mode = False
+        # some answers to sent commands are outstanding
+        self._interrupted = False
+        self.workers: list[WorkerProcess] = []
+        # also at the interpreter's exit, which waits for its children: workers ignore its SIGTERM
+        self._close_workers = util.Finalize(self, close_all, args=(self.workers,), exitpriority=10)
         try:
-            self.census.made[0][False] = True
+            for first in self.counts.starts:
+                self.workers.append(self._start(self.all_indices[first : first + envs_per_worker]))
+            self.counts.made[0][False] = True
             self.spec: EnvSpec = checked_spec(self.ask([0], "announced")[0], len(factories))
             self._sides = {mode: self._new_side(arrays) for mode, arrays in self._allocate(self.spec).items()}
             self._side = self._sides[False]
@@ -78,22 +94,29 @@ class WorkerTransport(WorkerPool):
             self.close()
             raise
 
-    @property
-    def restarts(self) -> int:
-        """How often environments, or their processes, were re-created because they failed."""
-        return self.census.restarts
+    @abstractmethod
+    def _connect(self, indices: list[int]) -> tuple[Channel, WorkerPort]:
+        """Our end and the other end of a transport to the environments `indices`."""
 
+    @abstractmethod
     def _allocate(self, spec: EnvSpec) -> dict[bool, StepArrays]:
         """Arrays for all environments, by mode."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _allocate()")
 
+    @abstractmethod
     def _put_actions(self, actions: Mapping[str, np.ndarray]) -> None:
         """Prepare these actions for the workers."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _put_actions()")
 
+    @abstractmethod
     def _send_step(self, worker: WorkerProcess) -> None:
         """Let a worker step those of its environments that play."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _send_step()")
+
+    @abstractmethod
+    def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
+        """Wait for a worker, and for its observations in the arrays; returns its answers and its failures."""
+
+    @property
+    def restarts(self) -> int:  # type: ignore[override]
+        return self.counts.restarts
 
     def play(self, test_mode: bool) -> "WorkerTransport":
         """Switch to the environments of tests, or to those of training; returns the transport."""
@@ -102,14 +125,13 @@ class WorkerTransport(WorkerPool):
         return self
 
     def reset(self, which: np.ndarray | None = None) -> None:
-        """Start an episode in the environments `which` (bool `[B]`; None: all)."""
         side = self._side
         indices = self.all_indices if which is None else np.flatnonzero(which).tolist()
         side.playing[indices] = False
         waiting = indices
         while waiting:
             for index in waiting:
-                self.census.made[index][self._mode] = True
+                self.counts.made[index][self._mode] = True
             _, faults = self._ask(waiting, "reset", self._mode)
             recreated = self._recover(faults)
             waiting = [index for index in indices if index in recreated]
@@ -117,12 +139,10 @@ class WorkerTransport(WorkerPool):
         self._note_busy(side)
 
     def take_live(self, name: str, value: Any) -> None:
-        """See `VectorEnv.take_live`."""
         self._live[name] = value
         self._recover(self._ask(self.all_indices, "take_live", {name: value})[1])
 
     def step(self, actions: Mapping[str, np.ndarray]) -> StepOutcome:
-        """See `VectorEnv.step`."""
         side = self._side
         busy = side.busy
         self._put_actions(actions)
@@ -137,8 +157,8 @@ class WorkerTransport(WorkerPool):
             side.playing[index] = False
         if faults:
             self._recover(faults)
-        proven = self.census.proven
-        if len(proven) < len(self.census.starts):
+        proven = self.counts.proven
+        if len(proven) < len(self.counts.starts):
             proven.update(worker.indices[0] for worker in busy)
         if infos or faults:
             self._note_busy(side)
@@ -148,7 +168,6 @@ class WorkerTransport(WorkerPool):
         return StepOutcome(side.arrays.outcomes, side.arrays.terminated, side.arrays.truncated, lost)
 
     def observed(self) -> Mapping[str, np.ndarray]:
-        """See `VectorEnv.observed`."""
         return self._side.arrays.shown
 
     def info(self, b: int) -> dict[str, Any]:
@@ -160,11 +179,9 @@ class WorkerTransport(WorkerPool):
         return self._shown("snapshot")
 
     def scene(self) -> dict[str, Any]:
-        """The first environment's."""
         return self._shown("scene")
 
     def action_names(self) -> list[list[str]] | None:
-        """Those of the first environment."""
         return self._shown("action_names")
 
     def _shown(self, name: str) -> Any:
@@ -176,7 +193,6 @@ class WorkerTransport(WorkerPool):
         return answer["shown"]
 
     def save_replay(self) -> None:
-        """Save a replay of the first environment."""
         for refusal in self.ask([0], "save_replay").values():
             raise NotImplementedError(refusal)
 
@@ -184,7 +200,7 @@ class WorkerTransport(WorkerPool):
         """Everything that future episodes depend on; it raises nothing, even after failures.
 
         An environment that cannot be saved or does not answer any more has None as its state; the rest is in
-        `Census.state_dict`; besides, which environments have started an episode, and which are in one.
+        `RestartCounts.state_dict`; besides, which environments have started an episode, and which are in one.
         """
         states: dict[int, Any] = {}
         generators: dict[int, Any] = {}
@@ -196,7 +212,7 @@ class WorkerTransport(WorkerPool):
         moments = {"begun": side.begun.tolist(), "playing": side.playing.tolist()}
         if test is not None:
             moments |= {"test_begun": test.begun.tolist(), "test_playing": test.playing.tolist()}
-        return {**self.census.state_dict(states, generators), **moments}
+        return {**self.counts.state_dict(states, generators), **moments}
 
     def _answer(self, worker: WorkerProcess, index: int, command: str) -> Any:
         """The answer, or None."""
@@ -208,59 +224,140 @@ class WorkerTransport(WorkerPool):
             log.warning(f"The state of environment {index} is not saved; a resumed run re-creates it. {error}")
             return None
 
-    def load_state_dict(self, saved: dict[str, Any]) -> bool:
+    def load_state_dict(self, state: dict[str, Any]) -> bool:
         """Resume from where `state_dict` was taken, by this or another transport of as many environments.
 
         Raises:
             MusterError: the state of another number of environments.
             EnvironmentWorkerError: an environment rejects its state.
         """
-        for index, mode, recreated, state in self.census.restored(saved, self.separate_test_env):
-            self.ask([index], "load_state_dict", (mode, recreated, state))
-        for first, generators in self.census.restored_processes(saved):
+        for index, mode, recreated, own in self.counts.restored(state, self.separate_test_env):
+            self.ask([index], "load_state_dict", (mode, recreated, own))
+        for first, generators in self.counts.restored_processes(state):
             if generators is not None:
                 self.ask([first], "load_generators_state", generators)
-            elif (entropy := self.census.entropy(first)) is not None:
+            elif (entropy := self.counts.entropy(first)) is not None:
                 self.ask([first], "seed_generators", entropy)
-        continued = all(modes[False] for modes in self.census.made)
-        self.play(False)
+        made = np.array([[modes[mode] for mode in (False, True)] for modes in self.counts.made])
+        continued = bool(made[:, 0].all())
         for side in self._sides.values():
             side.playing[:] = False
         if continued:
-            self._side.begun[:], self._side.playing[:] = saved["begun"], saved["playing"]
-            if begun := np.flatnonzero(self._side.begun).tolist():
-                self.ask(begun, "observe", False)
+            self._resume_side(False, np.array(state["begun"]), np.array(state["playing"]))
+        # checkpoints from before it was kept have no "test_begun"; what could not be saved starts with a reset
+        if self.separate_test_env and "test_begun" in state:
+            begun, playing = (made[:, 1] & np.array(state[f"test_{key}"]) for key in ("begun", "playing"))
+            self._resume_side(True, begun, playing)
+        self.play(False)
         self._note_busy(self._side)
-        self._resume_test(saved)
         return continued
 
-    def _resume_test(self, saved: dict[str, Any]) -> None:
-        """Let the environments of tests be where they were; those that could not be saved start with a reset."""
-        # of checkpoints from before it was kept
-        if not self.separate_test_env or "test_begun" not in saved:
-            return
-        made = np.array([modes[True] for modes in self.census.made])
-        test = self.play(True)._side
-        test.begun[:] = made & np.array(saved["test_begun"])
-        test.playing[:] = made & np.array(saved["test_playing"])
-        if begun := np.flatnonzero(test.begun).tolist():
-            self.ask(begun, "observe", True)
-        self._note_busy(test)
-        self.play(False)
+    def _resume_side(self, mode: bool, begun: np.ndarray, playing: np.ndarray) -> None:
+        side = self.play(mode)._side
+        side.begun[:], side.playing[:] = begun, playing
+        if shown := np.flatnonzero(begun).tolist():
+            self.ask(shown, "observe", mode)
+        self._note_busy(side)
+
+    def ask(self, indices: list[int], command: str, argument: Any = None) -> dict[int, Any]:
+        """The answers of the environments `indices` to `command`, of those that have one; nothing is re-created."""
+        answers, faults = self._ask(indices, command, argument)
+        for fault in faults:
+            raise EnvironmentWorkerError(fault.text)
+        return answers
+
+    def close(self) -> None:
+        """Close every environment and end every process, at the latest after `CLOSE_TIMEOUT`; may be called twice."""
+        self._close_workers()
+
+    def _start(self, indices: list[int]) -> WorkerProcess:
+        factories = {index: self._factories[index] for index in indices}
+        recreated = {index: self.counts.recreated[index] for index in indices}
+        entropy = self.counts.entropy(indices[0])
+        try:
+            channel, port = self._connect(indices)
+            arguments = (CloudpickleWrapper(factories), recreated, self.separate_test_env, entropy)
+            return WorkerProcess(channel, port, indices, env_worker, arguments)
+        except OSError as error:  # no more processes, or no more open files (ulimit -u, ulimit -n)
+            raise MusterError(
+                f"The process of environment {indices[0]} cannot be started, after {len(self.workers)} others: "
+                f"{error.strerror}. Choose a smaller batch_size_run or a larger envs_per_worker."
+            ) from error
+
+    def _ask(self, indices: list[int], command: str, argument: Any = None) -> tuple[dict[int, Any], list[Fault]]:
+        asked = [worker for worker in self.workers if not set(worker.indices).isdisjoint(indices)]
+        # lost before, in a call that does not recover, such as a checkpoint's
+        lost = [worker.lost for worker in asked if worker.lost]
+        asked = [worker for worker in asked if not worker.lost]
+        self._interrupted = True
+        for worker in asked:
+            with contextlib.suppress(OSError):
+                worker.channel.send((command, [index for index in worker.indices if index in indices], argument))
+        answers, faults = self._collect(asked, command)
+        return answers, [*lost, *faults]
+
+    def _collect(self, workers: list[WorkerProcess], command: str) -> tuple[dict[int, Any], list[Fault]]:
+        answers, faults = collected(workers, command, self._policy.timeout, self._receive)
+        self._interrupted = False
+        return answers, faults
+
+    def _recover(self, faults: list[Fault]) -> set[int]:
+        """Re-create failed environments and processes; their unfinished episodes are lost.
+
+        Returns:
+            the environments that were re-created.
+
+        Raises:
+            EnvironmentWorkerError: they must not be re-created, or were too often.
+        """
+        counts = self.counts
+        for fault in faults:
+            counts.broken.update((index, self._mode) for index in fault.indices)
+        recreated: set[int] = set()
+        waiting = deque(faults)
+        while waiting:
+            fault = waiting.popleft()
+            # an environment that raises before it ever worked was given something wrong, and would raise again
+            hopeless = fault.index is not None and fault.hosted[0] not in counts.proven
+            if hopeless or fault.incurable or not self._policy.restart:
+                raise EnvironmentWorkerError(fault.text)
+            if counts.restarts >= self._policy.max_restarts:
+                raise fault.beyond(self._policy.max_restarts)
+            counts.restarts += 1
+            log.warning(fault.warning(counts.restarts, self._policy.max_restarts))
+            recreated.update(fault.indices)
+            waiting += self._replace(fault)
+            counts.broken.difference_update((index, self._mode) for index in fault.indices)
+        return recreated
+
+    def _replace(self, fault: Fault) -> list[Fault]:
+        """Restart a process, or schedule an environment's re-creation for its next reset; returns new faults."""
+        counts = self.counts
+        worker = next(worker for worker in self.workers if worker.indices == fault.hosted)
+        self._note_lost(fault.indices, process=fault.index is None)
+        if fault.index is not None:
+            counts.recreated[fault.index][self._mode] += 1
+            argument = (self._mode, counts.recreated[fault.index][self._mode])
+            return [] if worker.lost else self._ask([fault.index], "discard", argument)[1]
+        counts.process_lost(worker.indices)
+        self.workers[self.workers.index(worker)] = self._start(worker.indices)
+        faults = self._ask(worker.indices, "prepare", self.spec)[1]
+        if self._live and not faults:
+            faults = self._ask(worker.indices, "take_live", self._live)[1]
+        return faults
 
     def _new_side(self, arrays: StepArrays) -> Side:
         count = len(self.all_indices)
-        return Side(arrays, [{} for _ in range(count)], *(np.zeros(count, dtype=bool) for _ in range(3)))
+        begun, playing, lost = np.zeros((3, count), dtype=bool)
+        return Side(arrays, [{} for _ in range(count)], begun, playing, lost)
 
     def _note_busy(self, side: Side) -> None:
         side.busy = [worker for worker in self.workers if side.playing[worker.rows].any()]
 
     def _note_lost(self, indices: list[int], process: bool) -> None:
+        """Note that these environments have failed: those that play now, or with their `process` all of them."""
         for side in self._sides.values() if process else [self._side]:
             unfinished = [index for index in indices if side.playing[index]]
             side.lost[unfinished], side.playing[unfinished] = True, False
             if process:
                 side.busy = [worker for worker in side.busy if worker.indices != indices]
-
-    def _prepared(self) -> EnvSpec:
-        return self.spec

@@ -9,7 +9,7 @@ from numpy.testing import assert_equal
 
 from envs import REGISTRY
 from utils.errors import ConfigError
-from vector_envs.native import NativeEnv
+from vector_envs.batched import BatchedCopies
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "compiled_meeting.py"
 SEEDS = [3, 1, 4, 1, 5]
@@ -44,7 +44,7 @@ def played(env, rng, steps=60):
 
 
 def batch(family, seeds=SEEDS, **options):
-    env = NativeEnv(family.MeetingBatch(len(seeds), seed=seeds, **options), len(seeds))
+    env = BatchedCopies(family.MeetingBatch(len(seeds), seed=seeds, **options), len(seeds))
     env.reset()
     return env
 

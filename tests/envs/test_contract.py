@@ -16,7 +16,7 @@ from envs.contract.saving import state_or_none
 from replays.drawing import draw
 from replays.plain import plain
 from standins import ROOT
-from vector_envs.declared_row import row_of
+from vector_envs.environment_row import row_of
 from vector_envs.instances import env_parameters
 from vector_envs.step_arrays import StepArrays
 

@@ -24,7 +24,7 @@ from trees import differences
 from utils.errors import ConfigError, MusterError
 from utils.processes.stopping import StopPlaying, request_stop, withdraw_stop
 from utils.timing import Timer, timing
-from vector_envs.native import NativeEnv
+from vector_envs.batched import BatchedCopies
 from vector_envs.parts import InParts
 
 STEPS, CHUNKS = 7, 4
@@ -167,7 +167,7 @@ def test_a_state_without_an_entry_for_each_copy_needs_the_same_parts():
     """Checkpoints of batches that processes shared have such states, too, with more in each part."""
 
     def in_parts(sizes):
-        return InParts([NativeEnv(CountingBatch(size, (3,), seed=[*range(size)]), size) for size in sizes], sizes)
+        return InParts([BatchedCopies(CountingBatch(size, (3,), seed=[*range(size)]), size) for size in sizes], sizes)
 
     halves, again = in_parts([3, 2]), in_parts([3, 2])
     halves.reset()

@@ -9,8 +9,8 @@ import pytest
 from envs.entities.adapter import EntityEnv
 from envs.entities.batch import EntityBatch
 from vector_envs import TRANSPORTS
-from vector_envs.in_process import InProcessEnv
-from vector_envs.native import NativeEnv
+from vector_envs.batched import BatchedCopies
+from vector_envs.in_process import InProcessCopies
 from vector_envs.train_and_test import TrainAndTest
 
 SIZE, STEPS = 3, 12
@@ -62,10 +62,10 @@ def source(way, args):
     one = partial(EntityEnv, **args)
     copies = [lambda k=0, b=b: one(seed=10 * k + b) for b in range(SIZE)]
     if way == "native":
-        make = {m: lambda k: NativeEnv(EntityBatch(SIZE, **args, seed=list(range(SIZE))), SIZE) for m in modes}
+        make = {m: lambda k: BatchedCopies(EntityBatch(SIZE, **args, seed=list(range(SIZE))), SIZE) for m in modes}
         return TrainAndTest(make, separate=True)
     if way == "in_process":
-        return TrainAndTest({m: lambda k: InProcessEnv(copies) for m in modes}, separate=True)
+        return TrainAndTest({m: lambda k: InProcessCopies(copies) for m in modes}, separate=True)
     return TRANSPORTS[way]([dict.fromkeys(modes, copy) for copy in copies], 2, True)
 
 

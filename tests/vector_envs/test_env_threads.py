@@ -16,7 +16,7 @@ from utils.errors import ConfigError
 from utils.processes import thread_shares
 from vector_envs import REGISTRY as SOURCES
 from vector_envs import threads as counting
-from vector_envs.native import NativeEnv
+from vector_envs.batched import BatchedCopies
 from vector_envs.threads import threads_of
 
 BATCHES = {
@@ -53,7 +53,7 @@ def test_a_batch_is_the_same_in_any_number_of_threads(name, monkeypatch):
     monkeypatch.setattr("envs.skirmish.batch.SHARED_VIEWS", 2)
     monkeypatch.setattr("envs.racing.options.CARS_PER_THREAD", 1)
     monkeypatch.setattr("envs.racing.options.PICTURES_PER_THREAD", 1)
-    alone = played(NativeEnv(BATCHES[name](7, seed=[*range(7)]), 7))
+    alone = played(BatchedCopies(BATCHES[name](7, seed=[*range(7)]), 7))
     used = []
     do = thread_shares.ThreadShares.do
     monkeypatch.setattr(
@@ -61,7 +61,7 @@ def test_a_batch_is_the_same_in_any_number_of_threads(name, monkeypatch):
     )
     for threads in (2, 3):
         used.clear()
-        env = NativeEnv(BATCHES[name](7, seed=[*range(7)], threads=threads), 7)
+        env = BatchedCopies(BATCHES[name](7, seed=[*range(7)], threads=threads), 7)
         assert_equal(played(env), alone)
         assert {count for count, _ in used} == {threads}
         assert len({work for _, work in used}) == 2, "steps and first views"

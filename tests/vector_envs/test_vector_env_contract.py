@@ -8,12 +8,11 @@ import pytest
 from envs.contract.validation import InvalidEnvironmentError
 from fakes import CountingBatch, CountingEnv
 from vector_envs import TRANSPORTS
-from vector_envs.contract import StepOutcome, infos_of
+from vector_envs.batched import BatchedCopies
+from vector_envs.contract import StepOutcome
 from vector_envs.faults import EnvironmentWorkerError, FaultPolicy
-from vector_envs.first_copies import FirstCopies
-from vector_envs.in_process import InProcessEnv
-from vector_envs.native import NativeEnv
-from vector_envs.parts import InParts
+from vector_envs.in_process import InProcessCopies
+from vector_envs.parts import FirstCopies, InParts
 from vector_envs.train_and_test import TrainAndTest
 
 SIZE = 3
@@ -46,16 +45,17 @@ def source(way, env=CountingEnv, faults=None, **options):
     if way == "native 2":
         parts = [partial(_part, first, size, **options) for first, size in ((0, 2), (2, 1))]
         make = {
-            m: lambda k: InParts([NativeEnv(part(k), part.args[1]) for part in parts], [2, 1]) for m in (False, True)
+            m: lambda k: InParts([BatchedCopies(part(k), part.args[1]) for part in parts], [2, 1])
+            for m in (False, True)
         }
         return TrainAndTest(make, separate=True)
     if name == "native":
         batch = partial(CountingBatch, SIZE, LENGTHS, ENDS, **options)
-        make = {m: lambda k: NativeEnv(batch(seed=[100 * k + b for b in range(SIZE)]), SIZE) for m in (False, True)}
+        make = {m: lambda k: BatchedCopies(batch(seed=[100 * k + b for b in range(SIZE)]), SIZE) for m in (False, True)}
         return TrainAndTest(make, separate=True)
     copies = [copy_of(b, env, **options) for b in range(SIZE)]
     if name == "in_process":
-        make = {m: lambda k: InProcessEnv([partial(one, k) for one in copies]) for m in (False, True)}
+        make = {m: lambda k: InProcessCopies([partial(one, k) for one in copies]) for m in (False, True)}
         return TrainAndTest(make, separate=True)
     return TRANSPORTS[name]([dict.fromkeys((False, True), one) for one in copies], int(count), True, faults)
 
@@ -109,7 +109,7 @@ def test_terminated_and_truncated_are_two_facts(make, way):
             if (outcome.terminated[b] or outcome.truncated[b]) and b not in ends:
                 ends[b] = (t, "terminated" if outcome.terminated[b] else "truncated")
                 assert play.info(b)["won"] == int(b == 0)
-                assert infos_of(play, np.array([b])) == [play.info(b)]
+                assert play.infos_at(np.array([b])) == [play.info(b)]
     assert ends == {0: (3, "terminated"), 1: (5, "truncated"), 2: (4, "truncated")}
     assert not outcome.lost.any()
 

@@ -21,7 +21,8 @@ from forked import Command
 from helpers import hear_ctrl_c, make_args
 from utils.errors import MusterError
 from vector_envs import TRANSPORTS
-from vector_envs.process import EnvironmentWorkerError, WorkerProcess
+from vector_envs.faults import EnvironmentWorkerError
+from vector_envs.process import WorkerProcess
 
 pytestmark = pytest.mark.slow
 

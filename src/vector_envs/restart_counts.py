@@ -1,4 +1,4 @@
-"""The environments and environment processes of a run: how often each was re-created, and which have failed."""
+"""How often each environment and environment process of a run was re-created, and which have failed."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -8,25 +8,27 @@ from utils.errors import MusterError
 from vector_envs.train_and_test import NAMES
 
 
-class Census:
+class RestartCounts:
     """Of environments number 0 to `environments` - 1 in processes of `envs_per_worker` each.
 
     Args:
-        seed: of the global random generators of the processes (`generators.seed_generators`); None: none.
+        seed: of the global random generators of the processes (`worker.seed_generators`); None: none.
+
+    Attributes:
+        recreated, made: of every environment, {test_mode: ...}: how often it was re-created, and whether it exists.
+        starts: by the first environment of each process: how often it was restarted.
+        proven: processes, by their first environments, that have stepped once.
+        broken: (environment, test_mode) that have failed and were not re-created.
+        restarts: recovered faults.
     """
 
     def __init__(self, environments: int, envs_per_worker: int, seed: int | None):
         self._seed = seed
-        # of every environment, {test_mode: ...}: how often it was re-created, and whether it exists
         self.recreated = [{False: 0, True: 0} for _ in range(environments)]
         self.made = [{False: False, True: False} for _ in range(environments)]
-        # by the first environment of each process: how often it was restarted
         self.starts = dict.fromkeys(range(0, environments, envs_per_worker), 0)
-        # processes, by their first environments, that have stepped once
         self.proven: set[int] = set()
-        # (environment, test_mode) that have failed and were not re-created
         self.broken: set[tuple[int, bool]] = set()
-        # recovered faults
         self.restarts = 0
 
     def entropy(self, first: int) -> list[int] | None:
@@ -65,15 +67,9 @@ class Census:
             }
             for index in range(len(self.made))
         ]
-        firsts = [*self.starts, len(self.made)]
         processes = [
-            {
-                "first": first,
-                "environments": end - first,
-                "starts": self.starts[first],
-                "generators": generators.get(first),
-            }
-            for first, end in pairwise(firsts)
+            {"first": first, "environments": size, "starts": self.starts[first], "generators": generators.get(first)}
+            for first, size in self._sizes()
         ]
         return {"restarts": self.restarts, "environments": environments, "processes": processes}
 
@@ -81,7 +77,7 @@ class Census:
         """The saved part of every environment, in the order of their numbers: number, test_mode, k, state.
 
         An environment that was made and has no state is re-created, with the next seed of its stream: the k-th one.
-        The census adopts the counts of an environment when the caller asks for the next one.
+        The counts of an environment are adopted when the caller asks for the next one.
 
         Raises:
             MusterError: the state of another number of environments.
@@ -107,11 +103,13 @@ class Census:
 
         Only if every process has the same environments as before; else the list is empty.
         """
-        firsts = [*self.starts, len(self.made)]
         processes = saved["processes"]
-        sizes = [(process["first"], process["environments"]) for process in processes]
-        if sizes != [(first, end - first) for first, end in pairwise(firsts)]:
+        if [(process["first"], process["environments"]) for process in processes] != self._sizes():
             return []
         for process in processes:
             self.starts[process["first"]] = process["starts"] + (process["generators"] is None)
         return [(process["first"], process["generators"]) for process in processes]
+
+    def _sizes(self) -> list[tuple[int, int]]:
+        """The first environment of each process, and the number of them."""
+        return [(first, end - first) for first, end in pairwise([*self.starts, len(self.made)])]

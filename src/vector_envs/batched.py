@@ -6,21 +6,22 @@ from typing import Any
 import numpy as np
 
 from envs.contract.declarations import spec_of
-from replays.offered import offered
-from vector_envs.contract import StepOutcome, infos_of
+from vector_envs.contract import StepOutcome
 from vector_envs.parts import require_parts
+from vector_envs.train_and_test import LocalCopies
 
 
-class NativeEnv:
-    """A `VectorEnv` round a `BatchedEnv`; see `train_and_test.TrainAndTest` for the rest of the contract.
+class BatchedCopies(LocalCopies):
+    """Copies that an environment of all of them plays.
 
     Args:
-        env: the copies.
+        env: the copies, a `BatchedEnv`.
         size: how many there are.
     """
 
     def __init__(self, env: Any, size: int):
-        self.env, self.spec = env, spec_of(env, size)
+        self.env = self.first = env
+        self.spec = spec_of(env, size)
         self.by_copy = bool(getattr(env, "state_by_copy", False))
         self._nothing_lost = np.zeros(size, dtype=bool)
 
@@ -29,7 +30,8 @@ class NativeEnv:
 
     def step(self, actions: Mapping[str, np.ndarray]) -> StepOutcome:
         if self.spec.declared:
-            return StepOutcome(*self.env.step(actions)[:3], self._nothing_lost)
+            values, terminated, truncated, *_ = self.env.step(actions)
+            return StepOutcome(values, terminated, truncated, self._nothing_lost)
         reward, ended, truncated = self.env.step(actions["actions"])
         if not ended.dtype == truncated.dtype == bool:  # the runner's checks report the problem
             return StepOutcome({"reward": reward}, ended, truncated, self._nothing_lost)
@@ -42,29 +44,10 @@ class NativeEnv:
         return self.env.info(b)
 
     def infos_at(self, rows: np.ndarray) -> list[dict[str, Any]]:
-        return infos_of(self.env, rows)
-
-    def snapshot(self) -> dict[str, Any]:
-        return offered(self.env, "snapshot")
-
-    def scene(self) -> dict[str, Any]:
-        return offered(self.env, "scene")
-
-    def action_names(self) -> list[list[str]] | None:
-        return offered(self.env, "action_names")
-
-    def save_replay(self) -> Any:
-        return offered(self.env, "save_replay")
+        return self.env.infos_at(rows) if hasattr(self.env, "infos_at") else super().infos_at(rows)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the copies are.
-
-        Raises:
-            NotImplementedError: they cannot be saved.
-        """
-        if not hasattr(self.env, "state_dict"):
-            raise NotImplementedError(f"{type(self.env).__name__} cannot be saved")
-        return self.env.state_dict()
+        return self.env.state_dict() if hasattr(self.env, "state_dict") else super().state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         require_parts(state, [])
