@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.enn_configs import load_enn_config
-from cli.linesight_config import ENVIRONMENT as LINESIGHTS_ENVIRONMENT
-from cli.linesight_config import linesight_config, linesight_values
+from cli.foreign.enn_trainer import load_enn_config
+from cli.foreign.linesight import ENVIRONMENT as LINESIGHTS_ENVIRONMENT
+from cli.foreign.linesight import linesight_config, linesight_values
+from cli.foreign.mlagents import is_trainer_file, trainer_config
 from cli.parameter_files import load_parameters
-from cli.trainer_files import is_trainer_file, trainer_config
 from utils.config.merging import CHOOSING, CONFIG_DIR, config_path, shared_defaults
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError

@@ -2,7 +2,7 @@
 
 A parameter file is a module with `cpanel`, a dict of the values to choose, and `gen_params(cpanel) -> config`. It may
 ask a throw-away environment for its spaces (`envs.asking.ask_environment`). Files written for Digideep, which
-import from it and return its tree of parameters, are read, too (`cli.digideep_trees`).
+import from it and return its tree of parameters, are read, too (`cli.foreign.digideep_trees`).
 """
 
 import copy
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cli.digideep_trees import OPTIONAL, digideep_modules, is_theirs, is_tree, of_panel, taken_from
+from cli.foreign.digideep_trees import OPTIONAL, digideep_modules, is_theirs, is_tree, of_panel, taken_from
 from cli.panel import changed_panel, decoded, encoded, renamed
 from utils.config.merging import config_path, recursive_dict_update
 from utils.config.user_modules import line_of

@@ -6,7 +6,7 @@ Sacred would print its usage, or a traceback.
 from collections import deque
 from collections.abc import Sequence
 
-from cli.foreign_options import refuse_foreign
+from cli.foreign.options import refuse_foreign
 from cli.settings import check_option, check_settings, texts_as_typed
 from utils.config.imports import not_imported
 from utils.errors import ConfigError

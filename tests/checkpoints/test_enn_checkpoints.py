@@ -16,7 +16,7 @@ import torch as th
 
 from checkpoints.enn_checkpoints import NEVER_READ
 from checkpoints.model_files import find_checkpoint, load_weights, model_to_play
-from cli.enn_configs import load_enn_config
+from cli.foreign.enn_trainer import load_enn_config
 from modules.entities.rogue_net import RogueNet
 from utils.errors import ConfigError
 from utils.files.message_pack import packed, unpacked

@@ -312,7 +312,7 @@ def test_what_has_no_counterpart_is_refused_and_the_table_named(mine, capsys, be
 
 
 def test_spaces_are_described_as_digideep_does():
-    from cli.digideep_trees import MakeEnvironment
+    from cli.foreign.digideep_trees import MakeEnvironment
 
     found = MakeEnvironment(None, None, 1, name="gym_tasks:Turns-v0", from_module="", from_params=False).get_config()
     assert found["action_space"]["agent"]["typ"] == "Discrete"

@@ -11,7 +11,7 @@ import pytest
 from checks import check_config
 from cli.arguments import parse_arguments
 from cli.compose import compose_config, taken
-from cli.enn_configs import load_enn_config, read_theirs
+from cli.foreign.enn_trainer import load_enn_config, read_theirs
 from utils.config.enn_trainer_keys import KEYS, counterpart
 from utils.config.merging import recursive_dict_update
 from utils.errors import ConfigError

@@ -3,7 +3,7 @@
 import pytest
 
 from cli.arguments import parse_arguments
-from cli.foreign_options import (
+from cli.foreign.options import (
     INSTEAD_OF_DIGIDEEPS,
     INSTEAD_OF_MLAGENTS,
     NO_DIGIDEEPS,

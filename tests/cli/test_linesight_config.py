@@ -9,7 +9,7 @@ import linesight_config as theirs
 from checks import check_config
 from checks.options import completed
 from cli.compose import compose_config
-from cli.linesight_keys import DIRECT, EVERY, FIXED, FOLLOWS, TOGETHER, UNUSED
+from cli.foreign.linesight_keys import DIRECT, EVERY, FIXED, FOLLOWS, TOGETHER, UNUSED
 from envs.racing.state import INPUTS
 from utils.config.merging import flatten
 from utils.errors import ConfigError

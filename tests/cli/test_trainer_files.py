@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from checks import check_config
-from cli import trainer_files
 from cli.arguments import parse_arguments
 from cli.compose import compose_config
+from cli.foreign import mlagents
 from suites.command.runs import checked_runs, is_current
 from suites.plan.suite_file import read_suite
 from utils.errors import ConfigError
@@ -84,7 +84,7 @@ def composed(tmp_path, monkeypatch):
     def compose(text, groups=None, environment=None, **settings):
         asked = []
         monkeypatch.setattr(
-            trainer_files, "ask_environment", lambda env, **given: asked.append(given) or SimpleNamespace(groups=groups)
+            mlagents, "ask_environment", lambda env, **given: asked.append(given) or SimpleNamespace(groups=groups)
         )
         path = tmp_path / "trainer.yaml"
         path.write_text(text)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cli.trainer_sections import TABLE, Section
+from cli.foreign.mlagents_sections import TABLE, Section
 from utils.errors import ConfigError
 from utils.plain_values import shown
 from utils.tensors.devices import CPU, CUDA, is_name_of_device, named

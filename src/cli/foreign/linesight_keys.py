@@ -68,7 +68,7 @@ DIRECT = {
     "update_inference_network_every_n_actions": Key("collectors.pull_steps"),
     "use_jit": Key("compile", lambda on: "auto" if on else "off"),
 }
-# computed from others of theirs, or with others into one of ours (`cli.linesight_config`)
+# computed from others of theirs, or with others into one of ours (`cli.foreign.linesight`)
 TOGETHER = (
     "run_name",
     "tm_engine_step_per_action",

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from cli.linesight_keys import DIRECT, EVERY, FIXED, UNUSED
+from cli.foreign.linesight_keys import DIRECT, EVERY, FIXED, UNUSED
 from envs.racing.state import INPUTS
 from utils.config.merging import config_path, recursive_dict_update
 from utils.config.python_values import values_of

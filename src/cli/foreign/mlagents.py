@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.trainer_sections import TABLE, Section
-from cli.trainer_settings import of_whole_run
+from cli.foreign.mlagents_run import of_whole_run
+from cli.foreign.mlagents_sections import TABLE, Section
 from envs.asking import ask_environment
 from utils.config.merging import recursive_dict_update
 from utils.errors import ConfigError

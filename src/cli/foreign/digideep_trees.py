@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cli.digideep_leaves import (
+from cli.foreign.digideep_leaves import (
     DDPG,
     EGREEDY,
     FIXED,

@@ -1,0 +1,1 @@
+"""Configs, parameter files and options of other trainers: Digideep, enn-trainer, Linesight, ML-Agents."""
