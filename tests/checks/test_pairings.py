@@ -1,5 +1,6 @@
 """Every pairing of built-in parts runs or is refused, with both names."""
 
+import contextlib
 import itertools
 
 import pytest
@@ -148,3 +149,21 @@ def test_tests_on_another_number_of_environments_need_separate_ones_of_this_proc
     check_chosen_parts({**config, "vector_env": "workers", "test_batch_size": 4})
     with pytest.raises(ConfigError, match="test_batch_size: runner=episode runs 1 environment"):
         check_chosen_parts({**default_config(), "test_batch_size": 2})
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "changes", "said"),
+    [
+        ("vdn", {}, "runner=episode plays whole ones. Use runner=rollout"),
+        ("ppo", {"runner": "parallel"}, "runner=parallel plays whole ones"),
+        ("ppo", {"critic_rnn": True}, "critic_rnn=True would remember"),
+        ("ppo", {"obs_last_action": True}, "obs_last_action=True would remember"),
+        ("sac", {}, "which learner=sac_learner cannot tell apart"),
+        ("ppo", {"agent": "ff"}, ""),
+        ("ppo", {"agent": "rnn"}, ""),
+    ],
+)
+def test_parts_that_would_mix_up_agents_that_come_and_go(algorithm, changes, said):
+    config = compose_config(algorithm, "dots").config | changes
+    with pytest.raises(ConfigError, match=said) if said else contextlib.nullcontext():
+        check_chosen_parts(config)

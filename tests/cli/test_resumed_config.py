@@ -55,17 +55,6 @@ def run_folder(here):
     return folder
 
 
-@pytest.mark.parametrize("words", [[], ["print_config"], ["with", "t_max=80"], ["print_config", "with", "seed=1"]])
-def test_a_recorded_plugin_is_imported_only_if_it_is_named(finished, here, capsys, words):
-    """The folder is a copy: the mark in it is that of another one."""
-    before = sorted(here.rglob("*"))
-    assert main(["--resume=latest", *words]) == 2
-    told = capsys.readouterr().err
-    assert f"settings that import code: plugins=['{finished / 'own.py'}']." in told
-    assert f"""with 'plugins=["{finished / "own.py"}"]'""" in told
-    assert sorted(here.rglob("*")) == before
-
-
 def test_ones_own_run_needs_no_names_in_any_program_or_folder(tmp_path, monkeypatch, capsys):
     """Nor does what has been changed in its record by somebody else get any further."""
     import watch
@@ -97,24 +86,6 @@ def test_ones_own_run_needs_no_names_in_any_program_or_folder(tmp_path, monkeypa
     assert "evil.py" in capsys.readouterr().err and not os.path.exists("evil ran")
 
 
-def test_a_module_that_a_record_names_as_environment_is_imported_only_if_it_is_named(tmp_path, monkeypatch, capsys):
-    (tmp_path / "elsewhere.py").write_text("open('imported', 'w').close()\nfrom mpe2.simple_spread_v3 import *\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    words = "t_max=40 batch_size=4 buffer_size=8 seed=1 test_nepisode=1 checkpoint_interval=10 save_model=True".split()
-    assert main(["--config=vdn", "--env-config=mpe", "with", "env_args.key=elsewhere", *words]) == 0
-    os.unlink("imported")
-    os.rename("results", "theirs")
-    theirs = ["with", "local_results_path=theirs"]
-    for door in ("--resume=latest", "--evaluate=1"):
-        monkeypatch.delitem(sys.modules, "elsewhere", raising=False)
-        assert main([door, *theirs]) == 2
-        assert "with env_args.key=elsewhere" in capsys.readouterr().err
-        assert not os.path.exists("imported")
-    assert main(["--evaluate=1", *theirs, "env_args.key=elsewhere", "test_nepisode=1"]) == 0
-    assert os.path.exists("imported")
-
-
 def test_a_plugin_that_is_named_is_imported(here, capsys):
     assert main(["--resume=latest", "with", "plugins=['own.py']", "t_max=80"]) == 0, capsys.readouterr().err
     assert (here / "imported").exists()
@@ -123,15 +94,6 @@ def test_a_plugin_that_is_named_is_imported(here, capsys):
 def test_a_run_that_needs_its_plugin_names_it(here, capsys):
     assert main(["--resume=latest", "with", "plugins=[]"]) == 2
     assert "env" in capsys.readouterr().err
-    assert not (here / "imported").exists()
-
-
-def test_watching_imports_no_recorded_plugin(here, capsys):
-    import watch
-
-    assert watch.main(["1", "--no-page"]) == 2
-    told = capsys.readouterr().err
-    assert "with 'plugins=[" in told
     assert not (here / "imported").exists()
 
 
