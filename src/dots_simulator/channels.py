@@ -29,7 +29,6 @@ ENGINE_CONFIGURATION = UUID("e951342c-4f7e-11ea-b238-784f4387d1f7")
 FLOAT_PROPERTIES = UUID("60ccf7d0-4f7e-11ea-b238-784f4387d1f7")
 ENVIRONMENT_PARAMETERS = UUID("534c891e-810f-11ea-a9d0-822485860400")
 STATISTICS = UUID("a1d8f7b7-cec8-50f9-b78b-d3e165a78520")
-TRAINING_ANALYTICS = UUID("b664a4a9-d86f-5a5f-95cb-e8353a7e8356")
 STATE = UUID("cfa7ec29-54cc-4f0c-b855-81781f71553c")
 STATE_KINDS = {"offer": 0, "save": 1, "saved": 2, "load": 3, "loaded": 4}
 # of statistics: what becomes of the values of several turns

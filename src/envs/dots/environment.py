@@ -225,8 +225,7 @@ class DotsEnv:
 
     def _exchange(self, reset: bool = False, query: bool = False) -> None:
         session = self._session
-        session.give(self._channels.generate_side_channel_messages(), reset=reset, query=query)
-        payload = session.take("answering a reset" if reset else "answering a query" if query else "answering a step")
+        payload = session.exchange(self._channels.generate_side_channel_messages(), reset, query)
         # copies of one simulator lose the same
         if session.lost and session.lost not in self._lost and self.options.place[2] == 0:
             self._lost.add(session.lost)

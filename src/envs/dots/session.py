@@ -101,6 +101,11 @@ class Session:
         except (SimulatorFault, LayoutError, OSError) as error:
             raise self._report(error) from None
 
+    def exchange(self, payload: bytes = b"", reset: bool = False, query: bool = False) -> bytes:
+        """`give` and `take`."""
+        self.give(payload, reset, query)
+        return self.take("answering a query" if query else "answering a reset" if reset else "answering a step")
+
     def close(self) -> None:
         """End the session and the simulator that was started here, and remove the files; may be called twice."""
         if self._closed:

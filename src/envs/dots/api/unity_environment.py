@@ -186,12 +186,7 @@ class UnityEnvironment(BaseEnv):
                 group.act(*self._actions.pop(name, (None, None)))
             self._actions.clear()
         messages = self._channels.generate_side_channel_messages()
-
-        def turn() -> bytes:
-            session.give(messages, reset=reset, query=query)
-            return session.take("answering a query" if query else "answering a reset" if reset else "answering a step")
-
-        payload = self._reported(turn)
+        payload = self._reported(lambda: session.exchange(messages, reset, query))
         if session.lost and session.lost not in self._lost:
             self._lost.add(session.lost)
             log.warning(session.lost)

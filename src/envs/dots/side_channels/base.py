@@ -1,37 +1,20 @@
 """A side channel, in the words of the package mlagents_envs."""
 
 import uuid
-from collections.abc import Iterable
 
 from dots_simulator.channels import BodyReader, BodyWriter
 
 
-class OutgoingMessage:
+class OutgoingMessage(BodyWriter):
     """A message under way to the simulator; values are written one after another."""
 
-    def __init__(self) -> None:
-        self._writer = BodyWriter()
+    write_bool, write_int32, write_float32 = BodyWriter.boolean, BodyWriter.int32, BodyWriter.float32
+    write_float32_list, write_string = BodyWriter.floats, BodyWriter.string
 
     @property
     def buffer(self) -> bytes:
         """What was written."""
-        return bytes(self._writer.body)
-
-    def write_bool(self, b: bool) -> None:
-        self._writer.boolean(b)
-
-    def write_int32(self, i: int) -> None:
-        self._writer.int32(i)
-
-    def write_float32(self, f: float) -> None:
-        self._writer.float32(f)
-
-    def write_float32_list(self, float_list: Iterable[float]) -> None:
-        self._writer.floats(float_list)
-
-    def write_string(self, s: str) -> None:
-        """Raises: ValueError: it is not ASCII."""
-        self._writer.string(s)
+        return bytes(self.body)
 
     def set_raw_bytes(self, buffer: bytes) -> None:
         """Bytes instead of values.
@@ -39,9 +22,9 @@ class OutgoingMessage:
         Raises:
             ValueError: values were written.
         """
-        if self._writer.body:
+        if self.body:
             raise ValueError("set_raw_bytes() of a message that has values already")
-        self._writer.raw(buffer)
+        self.raw(buffer)
 
 
 class IncomingMessage(bytes):
