@@ -61,7 +61,7 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
 
 
 def test_learners_from_transitions_have_their_controller():
-    with pytest.raises(ConfigError, match="mac=basic_mac does not go with learner=sac_learner.*mac=actor_mac"):
+    with pytest.raises(ConfigError, match=r"mac=basic_mac does not go with learner=sac_learner.*mac=actor_mac"):
         sac = {"learner": "sac_learner", "agent_output_type": "pi_logits", "action_selector": "multinomial"}
         check_chosen_parts({**default_config(), **sac, "critic": "q_own"})
 

@@ -121,7 +121,8 @@ def refusal(runner, learner, agent):
         return r"(mac|learner)=\w+ does not go with agent=rogue_net"
     runs, learns, plays = runners.entry(runner).traits, learners.entry(learner).traits, AGENTS.entry(agent).traits
     if agent not in learns.get("agents", (agent,)) or learner not in plays.get("learners", (learner,)):
-        return f"learner={learner} does not go with agent={agent}"
+        pair = f"agent={agent}", f"learner={learner}"
+        return "|".join(f"{one} does not go with {other}" for one, other in (pair, pair[::-1]))
     if runs.get("cuts_episodes") and learns.get("needs_episodes"):
         return f"learner={learner} .* runner={runner}"
     actor_mac = learns.get("controllers") == ("actor_mac",)
