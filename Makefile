@@ -2,7 +2,7 @@
 # make test     set up everything and run all checks: lint, import rules, tests
 #               (make test-fast: without the tests that are marked slow)
 # make browse   open the runs in results/ in the web browser (RESULTS=folder for another folder)
-# make lint     style and import rules only
+# make lint     style, import rules and types only
 # make mutants MODULE=file TESTS=tests  make small mistakes in a file, and see which of them its tests notice
 # make reference  write docs/reference.md and the comments of config/default.yaml from the parts' declarations
 # make format   put the code in the house style
@@ -40,6 +40,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
+	$(BIN)/python tests/support/type_errors.py
 
 check-tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 3 --dist worksteal
