@@ -26,7 +26,6 @@ from browser.stats import (
     probability_of_improvement,
     reached,
     repeated_seeds,
-    score_matrix,
     value_at,
 )
 from browser.stats.bands import DEFAULT_BAND
@@ -225,11 +224,6 @@ def comparable(scores: dict[str, ByMap]) -> tuple[dict[str, ByMap], bool]:
     everything = np.concatenate(pooled) if pooled else np.zeros(0)
     outside = bool(((everything < 0) | (everything > 1)).any())
     return (normalised(scores), True) if outside else (scores, False)
-
-
-def matrix_of(scores: dict[str, ByMap]) -> dict[str, dict[str, Estimate]]:
-    """Interquartile mean and interval by algorithm and map."""
-    return score_matrix(scores)
 
 
 def aggregates_of(scores: dict[str, ByMap]) -> dict[str, dict[str, Estimate]]:

@@ -12,12 +12,11 @@ LARGEST_JSON = {
     "best.json": _MIB,
     "best_episode.json": _MIB,
 }
-# None: only the end is read
-LARGEST: dict[str, int | None] = {
+# of cout.txt only the end is read
+LARGEST: dict[str, int] = {
     **LARGEST_JSON,
     "metrics.csv": LARGEST_LOG,
     "diagnostics.csv": 64 * _MIB,
-    "cout.txt": None,
 }
 MOST_METRICS = 1000
 # characters

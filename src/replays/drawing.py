@@ -5,17 +5,17 @@ from collections.abc import Iterable
 import numpy as np
 
 from replays.canvas import Canvas, Colour, text_width
+from utils import colours
+from utils.colours import rgb
 
-GROUND: dict[str, Colour] = {".": (236, 233, 224), "^": (222, 214, 194), "#": (126, 128, 130)}
-GRID, INK, PALE = (214, 210, 200), (40, 44, 52), (250, 250, 248)
-TEAMS: tuple[Colour, ...] = ((38, 104, 196), (204, 62, 52), (40, 150, 90), (150, 80, 180), (220, 140, 30))
-NEUTRAL, DEAD = (176, 164, 140), (160, 156, 148)
-LINKS: dict[str, Colour] = {"attack": (238, 150, 30), "heal": (60, 180, 100)}
-OTHER_LINK = (190, 186, 176)
-METERS = (("health", (60, 170, 70)), ("shield", (80, 165, 230)), ("energy", (170, 110, 220)))
+GROUND: dict[str, Colour] = {sign: rgb(colour) for sign, colour in colours.GROUND.items()}
+EMPTY, GRID, INK, PALE = map(rgb, (colours.EMPTY, colours.GRID, colours.INK, colours.PALE))
+TEAMS: tuple[Colour, ...] = tuple(map(rgb, colours.TEAMS))
+NEUTRAL, DEAD, LOST, OTHER_LINK = map(rgb, (colours.NEUTRAL, colours.DEAD, colours.LOST, colours.OTHER_LINK))
+LINKS: dict[str, Colour] = {kind: rgb(colour) for kind, colour in colours.LINKS.items()}
+METERS: dict[str, Colour] = {name: rgb(colour) for name, colour in colours.METERS.items()}
 # the lines of a road with their width in pixels
 ROAD = (("left", INK, 2), ("right", INK, 2), ("middle", OTHER_LINK, 1), ("start", NEUTRAL, 2), ("finish", INK, 4))
-LOST = (70, 70, 74)
 MARGIN = 0.6  # world units, where a scene has no bounds
 LEAST_METER = 10  # pixels
 LEAST_CELL = 3
@@ -61,7 +61,7 @@ def draw(
         scale: pixels of a world unit.
         bounds: of the picture, x0, y0, x1, y1; None: `bounds_of` this snapshot.
     """
-    nothing = GROUND["#" if scene.get("ground") else "."]
+    nothing = GROUND["#"] if scene.get("ground") else EMPTY
     view = _View(bounds or bounds_of(scene, [snapshot]), scale, nothing)
     _draw_ground(view, scene)
     if scene.get("road"):
@@ -177,7 +177,7 @@ class _View:
         x, y = self.place(unit)
         width = max(2 * self.radius(unit), LEAST_METER)
         top = y - self.radius(unit) - 2
-        for name, colour in METERS:
+        for name, colour in METERS.items():
             full = unit.get(f"max_{name}")
             if full:
                 top -= 4

@@ -9,13 +9,13 @@ pytest.importorskip("dash", reason="the run browser's packages are not installed
 
 from browser import cautions
 from browser.comparison import Comparison
-from browser.page.compare import matrix_view as matrix_view
-from browser.page.compare import view as curves_view
-from browser.page.compare.comparing import compare
+from browser.page.compare.request import compare
+from browser.page.compare.results_table import RESULTS
+from browser.page.compare.view import COMPARE
 from browser.page.parts import address
-from browser.page.parts.context import Context
 from browser.reading import Results
 from browser_folders import START, write_log, write_run
+from page_views import compared, context_of, links_in, parts_of
 
 WON = "test_battle_won_mean"
 
@@ -34,11 +34,14 @@ class Folder:
         write_run(self.root, self.n, config=config, info=info, started=START + timedelta(hours=self.n))
         write_log(self.root, token, [(100 * i, i, i, key, value) for i, value in enumerate(values)])
 
-    def compare(self, search=""):
-        return compare(Context(Results(self.root, cache=None)), address.parse(search))
+    def asked(self, search=""):
+        return compare(context_of(self.root), address.parse(search))
 
     def shown(self, search=""):
-        return curves_view.changed(Context(Results(self.root, cache=None)), address.parse(search))[0]
+        return compared(COMPARE, context_of(self.root), address.parse(search))
+
+    def results(self, **query):
+        return compared(RESULTS, context_of(self.root), query).content
 
 
 @pytest.fixture
@@ -46,20 +49,9 @@ def folder(tmp_path):
     return Folder(tmp_path)
 
 
-def parts_of(element, kind):
-    """All parts of a view with this name of a component, in order."""
-    if isinstance(element, list | tuple):
-        return [found for part in element for found in parts_of(part, kind)]
-    if not hasattr(element, "to_plotly_json"):
-        return []
-    own = [element] if type(element).__name__ == kind else []
-    return own + parts_of(getattr(element, "children", None), kind)
-
-
 def said(element):
     """The sentences, and the address behind each link."""
-    texts = [str(span.children) for span in parts_of(element, "Span")]
-    return " ".join(texts), {link.children: link.href for link in parts_of(element, "Link")}
+    return " ".join(str(span.children) for span in parts_of(element, "Span")), links_in(element)
 
 
 def after(href):
@@ -71,11 +63,11 @@ def test_repeated_seeds_are_said_and_left_out_with_a_click(folder):
         folder.add(values, seed=seed)
     text, links = said(folder.shown().cautions)
     assert "Seeds repeat: qmix on 3m (seed 1)." in text
-    compared = folder.compare(after(links["Keep the newest of each"]))
-    assert compared.comparison.scores("test_return_mean", last=1)["qmix"]["3m"].tolist() == [5, 3]
+    asked = folder.asked(after(links["Keep the newest of each"]))
+    assert asked.comparison.scores("test_return_mean", last=1)["qmix"]["3m"].tolist() == [5, 3]
     text, links = said(folder.shown(after(links["Keep the newest of each"])).cautions)
     assert "1 older run is left out" in text and "only" not in links["Count all"]
-    (content, *_), *_ = matrix_view.changed(Context(Results(folder.root, cache=None)), {})
+    content = folder.results()
     assert "Seeds repeat" in said(content)[0]
 
 
@@ -87,7 +79,7 @@ def test_runs_of_different_settings_are_split_with_a_click(folder):
     assert "Runs of qmix on the same map also differ in gamma, lr" in text and "vdn" not in text
     assert list(links) == ["Split by gamma", "Split by lr", "Split by all 2 keys"]
     split = folder.shown(after(links["Split by lr"]))
-    assert split.summary == "4 runs · 3 groups · 1 map"
+    assert split.bar[0].children == "4 runs · 3 groups · 1 map"
     assert "also differ" not in said(folder.shown(after(links["Split by all 2 keys"])).cautions)[0]
 
 
@@ -132,7 +124,7 @@ def test_maps_without_the_statistic_are_named(folder):
     assert "No run on foraging has test win rate, so it is not shown." in text
     assert "Runs without test win rate do not count: 1 of 2 of qmix on 3m." in text
     assert len(folder.shown(after(links["Show test return"])).figures) == 2
-    (content, *_), *_ = matrix_view.changed(Context(Results(folder.root, cache=None)), {"metric": WON})
+    content = folder.results(metric=WON)
     assert "No run on foraging" in said(content)[0]
 
 
@@ -145,7 +137,7 @@ def test_an_interval_beyond_the_range_of_a_rate(folder):
     assert "Student's interval of qmix exceeds 0 to 1, the range of a test win rate." in text
     (card,) = folder.shown(after(links["Interquartile mean"])).figures
     assert "exceeds 0 to 1" not in said(card)[0]
-    (band,) = folder.compare("band=iqm").comparison.bands(WON, "3m", "iqm")
+    (band,) = folder.asked("band=iqm").comparison.bands(WON, "3m", "iqm")
     assert band.low.min() >= 0 and band.high.max() <= 1
 
 
@@ -187,8 +179,7 @@ def test_two_seeds_have_no_interval_and_ties_no_star(folder):
         folder.add([0.0] * 6, name=name, key=WON)
         folder.add([0.0] * 5 + [0.1 if name == "iql" else 0.0], name=name, key=WON, map_name="8m")
         folder.add([0.0] * 4 + [0.6 if name == "iql" else 0.0] * 2, name=name, key=WON, map_name="8m")
-    context = Context(Results(folder.root, cache=None))
-    (warned, *cards), *_ = matrix_view.changed(context, {"metric": WON})
+    warned, *cards = folder.results(metric=WON)
     text = said(warned)[0]
     assert "Every cell has fewer than 5 runs, too few for a 95 % interval: the lowest and the highest run" in text
     shown = str([card.to_plotly_json() for card in cards])

@@ -7,16 +7,16 @@ import pytest
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
 from browser.comparison import Comparison
-from browser.page.compare import matrix_view as matrix_view
-from browser.page.compare import view as curves_view
-from browser.page.compare.comparing import compare
-from browser.page.parts.context import Context
+from browser.page.compare.request import compare
+from browser.page.compare.results_table import estimates
+from browser.page.compare.view import COMPARE
 from browser.page.runs import view as runs_view
 from browser.page.runs.columns import definitions
-from browser.page.runs.rows import RowTracker
+from browser.page.runs.rows import Rows
 from browser.reading import Results
 from browser.usual import usual_metrics
 from browser_folders import alive, write_log, write_run
+from page_views import compared, context_of
 from plain_sacred import make_plain_runs
 from report import main
 
@@ -36,26 +36,22 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def context_of(root):
-    return Context(Results(root, cache=None))
-
-
 def test_compare_opens_on_the_common_statistic_by_experiment(unnamed):
-    compared = compare(context_of(unnamed), {})
-    assert (compared.wish.metric, compared.wish.group, compared.wrong) == ("accuracy", ("name",), [])
-    assert [(group.label, len(group.runs)) for group in compared.comparison.groups] == [
+    asked = compare(context_of(unnamed), {})
+    assert (asked.request.metric, asked.request.group, asked.wrong) == ("accuracy", ("name",), [])
+    assert [(group.label, len(group.runs)) for group in asked.comparison.groups] == [
         ("net_narrow", 2),
         ("net_wide", 3),
     ]
-    shown, *_ = curves_view.changed(context_of(unnamed), {})
+    shown = compared(COMPARE, context_of(unnamed), {})
     assert [html.children for card in shown.figures for html in card.children[0].children[:1]] == ["accuracy"]
 
 
 def test_the_configs_name_comes_before_the_experiments(mixed):
     comparison = compare(context_of(mixed), {}).comparison
     assert [group.label for group in comparison.groups] == ["net_narrow", "net_wide", "small"]
-    matrix = matrix_view.estimates(compare(context_of(mixed), {"last": "1"}))
-    assert {label: round(cells["no map"].value, 3) for label, cells in matrix.items()} == {
+    table = estimates(compare(context_of(mixed), {"last": "1"}))
+    assert {label: round(cells["no map"].value, 3) for label, cells in table.items()} == {
         "net_narrow": 0.3,
         "net_wide": 0.7,
         "small": 0.3,
@@ -70,7 +66,7 @@ def test_the_table_has_results_and_no_empty_columns(unnamed):
         *("Run", "Status", "Age", "Algorithm", "Seed", "t_env", "accuracy, last", "accuracy, best", "Result"),
         "Steps/s",
     ]
-    rows = RowTracker(context).changes(usual.columns(), False).added
+    rows = Rows(context).rows(usual.columns(), False)
     by_seed = {(row["name"], row["seed"]): (row["result"], row.get("last:accuracy"), row["status"]) for row in rows}
     assert by_seed["net_wide", 1] == (0.75, 0.75, "COMPLETED")
     assert by_seed["net_wide", 2] == (None, None, "FAILED")

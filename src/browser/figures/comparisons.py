@@ -8,8 +8,7 @@ from plotly.subplots import make_subplots
 
 from browser.figures.style import TEMPLATE, color, dash, faint, plain_text
 from browser.figures.wording import AGGREGATE_TITLES
-from browser.stats.aggregates import Estimate
-from browser.stats.profiles import Profile
+from browser.stats.aggregates import Estimate, Profile
 
 
 def profile_curves(profiles: Sequence[Profile], metric: str, title: str = "") -> go.Figure:

@@ -20,9 +20,8 @@ from browser.figures.wording import (
     metric_title,
     numbered,
 )
-from browser.stats.aggregates import Estimate, best_on_maps
+from browser.stats.aggregates import Estimate, Profile, best_on_maps
 from browser.stats.bands import Band
-from browser.stats.profiles import Profile
 
 _LINES = {"solid": "-", "dash": "--", "dot": ":"}
 _MATHS = str.maketrans({"$": r"\$"})

@@ -5,6 +5,7 @@ import html
 import plotly.graph_objects as go
 
 from browser.figures.wording import PALETTE, axis_title, color, dash, metric_title
+from utils.colours import rgb
 
 __all__ = ["CONFIG", "PALETTE", "TEMPLATE", "axis_title", "color", "dash", "faint", "metric_title", "plain_text"]
 
@@ -47,7 +48,7 @@ TEMPLATE = go.layout.Template(
 
 def faint(hex_color: str, opacity: float = 0.18) -> str:
     """A colour for the area around a line."""
-    red, green, blue = (int(hex_color[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = rgb(hex_color)
     return f"rgba({red},{green},{blue},{opacity})"
 
 

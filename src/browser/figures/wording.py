@@ -6,9 +6,7 @@ import numpy as np
 
 from browser.reading.curves import AXES
 from browser.stats.bands import Band
-
-# Okabe and Ito's colours, which people with colour-blindness can tell apart, without their yellow, which pales on white
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+from utils.colours import OKABE_ITO as PALETTE
 
 # after the seventh line, the same colours again with another dash
 DASHES = ("solid", "dash", "dot")

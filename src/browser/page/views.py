@@ -1,14 +1,10 @@
-"""The views.
+"""The views: a new one is a module with a `View`, and its row here."""
 
-Each module has PATH, TITLE, SETTINGS (the names in its address), `layout(context, query)`, and `register(app, context)`
-for its callbacks.
-"""
-
-from browser.page.compare import matrix_view as matrix
+from browser.page.compare import results_table
 from browser.page.compare import view as compare
-from browser.page.replays import view as replay
+from browser.page.replays import view as replays
 from browser.page.run import view as run
 from browser.page.runs import view as runs
 from browser.page.suites import view as suites
 
-VIEWS = (runs, compare, matrix, run, replay, suites)
+VIEWS = (runs.VIEW, compare.VIEW, results_table.VIEW, replays.VIEW, suites.VIEW, run.VIEW)

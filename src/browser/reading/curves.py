@@ -68,9 +68,17 @@ class Curve:
     def _at(self, which: np.ndarray) -> "Curve":
         if which.dtype == bool and which.all():
             return self
-        others = {name: getattr(self, name) for name in ("episodes", "seconds", "updates")}
-        chosen = {name: None if x is None else x[which] for name, x in others.items()}
-        return replace(self, steps=self.steps[which], values=self.values[which], **chosen)
+        episodes, seconds, updates = (
+            None if x is None else x[which] for x in (self.episodes, self.seconds, self.updates)
+        )
+        return replace(
+            self,
+            steps=self.steps[which],
+            values=self.values[which],
+            episodes=episodes,
+            seconds=seconds,
+            updates=updates,
+        )
 
 
 def from_rows(key: str, rows: Rows, source: str) -> Curve:
@@ -128,15 +136,21 @@ def join(parts: Iterable[tuple[Curve, int | None]]) -> Curve | None:
 
 
 def _joined(earlier: Curve, later: Curve) -> Curve:
-    steps, values = (np.r_[getattr(earlier, name), getattr(later, name)] for name in ("steps", "values"))
-    both = {"episodes": None, "seconds": None, "updates": None}
-    for name in both:
-        first, second = getattr(earlier, name), getattr(later, name)
-        if first is not None and second is not None:
-            # Sacred's times start again with each session
-            offset = first[-1] if name == "seconds" and len(first) else 0.0
-            both[name] = np.r_[first, second + offset]
-    return replace(later, steps=steps, values=values, **both)
+    def both(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:
+        return None if first is None or second is None else np.r_[first, second]
+
+    seconds = both(earlier.seconds, later.seconds)
+    if seconds is not None and earlier.seconds is not None and len(earlier.seconds):
+        # Sacred's times start again with each session
+        seconds[len(earlier.seconds) :] += earlier.seconds[-1]
+    return replace(
+        later,
+        steps=np.r_[earlier.steps, later.steps],
+        values=np.r_[earlier.values, later.values],
+        episodes=both(earlier.episodes, later.episodes),
+        seconds=seconds,
+        updates=both(earlier.updates, later.updates),
+    )
 
 
 def _from_metrics(key: str, metrics: JsonObject | None, started: datetime | None) -> Curve | None:
@@ -197,10 +211,10 @@ def _number(value: Any) -> float:
 def _seconds(times: list, started: datetime | None) -> np.ndarray | None:
     """Sacred's times (UTC) as seconds since the start; float64 [n]."""
     try:
-        times = np.array(times, dtype="datetime64[us]")
+        stamps = np.array(times, dtype="datetime64[us]")
     except (ValueError, TypeError, OverflowError):
         return None
-    if started is None or not len(times):
+    if started is None or not len(stamps):
         return None
     start = np.datetime64(started.astimezone(UTC).replace(tzinfo=None), "us")
-    return (times - start) / np.timedelta64(1, "s")
+    return (stamps - start) / np.timedelta64(1, "s")

@@ -147,11 +147,13 @@ class Results:
         body = self._diagnostics_log(self._newest(run))
         return metric_rows.read_rows(body, resumed=True) if body else {}
 
-    def stamp(self, run: Run) -> tuple:
-        """Sizes and times of the files with the run's curves, diagnostics and output; changes when one of them does."""
-        diagnostics = self.files.stamp(*diagnostics_path(run.token)) if run.token else None
-        output = self.files.stamp(run.newest.folder, "cout.txt") if run.newest.folder else None
-        return tuple(map(self._stamp, run.sessions)), diagnostics, output
+    def stamp(self, run: Run, what: str) -> tuple | None:
+        """Size and time of the files with a run's "curves", "diagnostics" or "output": changes when they do."""
+        if what == "curves":
+            return tuple(map(self._stamp, run.sessions))
+        if what == "diagnostics":
+            return self.files.stamp(*diagnostics_path(run.token)) if run.token else None
+        return self.files.stamp(run.newest.folder, "cout.txt") if run.newest.folder else None
 
     def log_text(self, run: Named, last: int = 1 << 16) -> str:
         """The last bytes of a run's output (Sacred's cout.txt), or empty. Untrusted text."""
@@ -249,9 +251,9 @@ class Results:
             curves = {key: curve_files.from_rows(key, rows[key], METRICS) for key in keys if key in rows}
             updates = self._updates(session, resumed)
             return {key: curve_files.with_axis(curve, "updates", updates) for key, curve in curves.items()}, True
-        files = [self._json(session, name) for name in _SACREDS_CURVES]
-        whole = all(file.whole for file in files if file is not None)
-        return curve_files.from_sacred(keys, *files, session.started), whole
+        metrics, info = (self._json(session, name) for name in _SACREDS_CURVES)
+        whole = all(file.whole for file in (metrics, info) if file is not None)
+        return curve_files.from_sacred(keys, metrics, info, session.started), whole
 
     def _updates(self, session: Session, resumed: bool) -> Curve | None:
         """The learner's updates so far, which the log of diagnostics has."""

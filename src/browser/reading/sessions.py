@@ -142,6 +142,6 @@ def _folders(folder: str, names: tuple[str, ...], own_name: str) -> Iterator[_Fo
 
 def _problem_of(entry: os.DirEntry, name: str) -> str:
     try:
-        return problem_of(entry.stat(follow_symlinks=False), LARGEST[name])
+        return problem_of(entry.stat(follow_symlinks=False), LARGEST.get(name))
     except OSError:
         return ""

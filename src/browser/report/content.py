@@ -10,16 +10,14 @@ from browser.comparison import (
     aggregates_of,
     comparable,
     improvements_of,
-    matrix_of,
     profiles_of,
     title_of_score,
 )
 from browser.figures.wording import metric_title
-from browser.reading import Results, Run, runs_of, varying_keys
+from browser.reading import Results, Run, Session, varying_keys
 from browser.reading.configs import MISSING, key_suggestion
-from browser.reading.session import Session
 from browser.report.arguments import Options
-from browser.stats import Band, Estimate, Profile, best_value, final_value, to_marl_eval
+from browser.stats import Band, Estimate, Profile, best_value, final_value, score_matrix, to_marl_eval
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
@@ -57,7 +55,7 @@ def choose(options: Options) -> tuple[Results, Comparison]:
         ConfigError: no such folder, no run, or no run that meets every condition; an unknown key or metric.
     """
     results = Results(options.results, cache="default" if options.cache else None)
-    runs = results.sessions()
+    runs = results.runs()
     if not runs:
         raise ConfigError(f"There are no runs in '{options.results}': it contains neither Sacred's folders nor runs/.")
     if options.tokens is not None:
@@ -66,7 +64,7 @@ def choose(options: Options) -> tuple[Results, Comparison]:
             raise ConfigError(f"None of the {len(options.tokens)} runs is in '{options.results}'.")
     for key, value in options.where.items():
         runs = _meeting(runs, key, value)
-    comparison = Comparison(results, runs_of(runs), options.group_by, options.only)
+    comparison = Comparison(results, runs, options.group_by, options.only)
     for key in options.metrics:
         if not comparison.has(key):
             raise ConfigError(f"No run has the metric '{key}'.{suggestion(key, comparison.metric_keys(), limit=20)}")
@@ -86,7 +84,7 @@ def compare(comparison: Comparison, key: str, options: Options) -> Metric:
         key,
         comparison.labels(),
         curves,
-        matrix_of(scores),
+        score_matrix(scores),
         scaled,
         aggregates_of(pooled),
         profiles_of(pooled),
@@ -104,7 +102,7 @@ def run_rows(comparison: Comparison, keys: list[str], options: Options) -> tuple
     rows = []
     for group in comparison.groups:
         rows += [(run, _run_row(comparison, run, group.label, keys, options)) for run in group.runs]
-    rows.sort(key=lambda row: row[0].newest.started.timestamp() if row[0].newest.started else 0.0, reverse=True)
+    rows.sort(key=lambda row: row[0].age_key(), reverse=True)
     return headings, [row for _, row in rows]
 
 
@@ -183,7 +181,7 @@ def exported(comparison: Comparison, keys: list[str]) -> dict:
     return to_marl_eval(((label, run.newest, comparison.results.curves(run, keys)) for label, run in labelled), keys)
 
 
-def _meeting(runs: list[Session], key: str, value: str) -> list[Session]:
+def _meeting(runs: list[Run], key: str, value: str) -> list[Run]:
     known = {name for run in runs for name in run.config}
     if key not in known:
         raise ConfigError(f"--where: no run's config has the key '{key}'.{key_suggestion(key, known)}")

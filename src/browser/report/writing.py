@@ -2,7 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from browser.report import content
 from browser.report.arguments import Options
 from browser.report.content import Metric
 from browser.report.page import Page
-from browser.stats import FEWEST, Band, cells_of, mean_title
+from browser.stats import FEWEST, cells_of, mean_title
 from utils.errors import ConfigError
 from utils.plain_values import counted
 
@@ -76,7 +78,7 @@ def render(comparison: Comparison, metrics: list[Metric], options: Options) -> s
     return page.render()
 
 
-def drawn(metric: Metric, draw: Any, options: Options) -> list[tuple[str, Callable[[], Any]]]:
+def drawn(metric: Metric, draw: Any, options: Options) -> dict[str, Callable[[], Any]]:
     """The figures of a statistic by name, drawn when called.
 
     Args:
@@ -84,27 +86,17 @@ def drawn(metric: Metric, draw: Any, options: Options) -> list[tuple[str, Callab
     """
     title = metric_title(metric.key)
     scale = "normalised score (lowest run 0, highest 1 on every map)" if metric.normalised else title
-
-    def curves(bands: list[Band], name: str) -> Any:
-        return draw.learning_curves(bands, metric.key, _map_title(name), metric.algorithms)
-
-    made = [
-        (f"curves_{name}", lambda name=name, bands=bands: curves(bands, name)) for name, bands in metric.curves.items()
-    ]
-    matrix = metric.matrix
-    ends = {"share": is_share(metric.key), "lower": lower_is_better(metric.key)}
-    made.append(
-        (
-            "matrix",
-            lambda: draw.score_heatmap(
-                matrix, title, f"{title}: {title_of_score(metric.key, options.score, options.last)}", **ends
-            ),
-        )
-    )
-    made.append(("aggregates", lambda: draw.aggregate_intervals(metric.aggregates, scale)))
-    made.append(("profiles", lambda: draw.profile_curves(metric.profiles, scale)))
+    made: dict[str, Callable[[], Any]] = {}
+    for name, bands in metric.curves.items():
+        map_title = "" if name == NO_MAP else name
+        made[f"curves_{name}"] = partial(draw.learning_curves, bands, metric.key, map_title, metric.algorithms)
+    heading = f"{title}: {title_of_score(metric.key, options.score, options.last)}"
+    share, lower = is_share(metric.key), lower_is_better(metric.key)
+    made["matrix"] = partial(draw.score_heatmap, metric.matrix, title, heading, share=share, lower=lower)
+    made["aggregates"] = partial(draw.aggregate_intervals, metric.aggregates, scale)
+    made["profiles"] = partial(draw.profile_curves, metric.profiles, scale)
     if metric.improvements:
-        made.append(("improvement", lambda: draw.improvement_intervals(metric.improvements, title)))
+        made["improvement"] = partial(draw.improvement_intervals, metric.improvements, title)
     return made
 
 
@@ -115,17 +107,13 @@ def _say(page: Page, sentences: Iterable[Caution]) -> None:
         page.text(caution.text + (f" Remedy: report.py {' or '.join(options)}." if options else ""))
 
 
-def _map_title(name: str) -> str:
-    return "" if name == NO_MAP else name
-
-
 def write_images(metrics: list[Metric], folder: Path, suffix: str, options: Options) -> list[Path]:
     """Write every figure through matplotlib into a folder, as <metric>_<figure>.<suffix>."""
     from browser.figures import paper
 
     written = []
     for metric in metrics:
-        for name, figure in drawn(metric, paper, options):
+        for name, figure in drawn(metric, paper, options).items():
             path = folder / f"{_file_name(f'{metric.key}_{name}')}.{suffix}"
             with _writing(path):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -135,7 +123,7 @@ def write_images(metrics: list[Metric], folder: Path, suffix: str, options: Opti
 
 
 def _metric_sections(page: Page, comparison: Comparison, metric: Metric, options: Options) -> None:
-    made: Mapping[str, Callable] = dict(drawn(metric, figures, options))
+    made = drawn(metric, figures, options)
     title = metric_title(metric.key)
     page.heading(title if title == metric.key else f"{title} ({metric.key})")
     if not metric.curves:
@@ -175,15 +163,10 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-class _writing:
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     """A file that cannot be written is an error of one sentence."""
-
-    def __init__(self, path: Path):
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, OSError):
-            raise ConfigError(f"'{self._path}' cannot be written: {error.strerror}.") from None
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(f"'{path}' cannot be written: {error.strerror}.") from None

@@ -8,6 +8,7 @@ from browser.stats.aggregates import (
     AGGREGATES,
     FEWEST,
     Estimate,
+    Profile,
     Scores,
     aggregate,
     best_on_maps,
@@ -16,16 +17,15 @@ from browser.stats.aggregates import (
     iqm,
     mean_title,
     normalised,
+    performance_profile,
+    probability_of_improvement,
     score_matrix,
     spread_title,
 )
-from browser.stats.alignment import Aligned, align, smooth
-from browser.stats.bands import BANDS, Band, curve_band
+from browser.stats.bands import BANDS, Aligned, Band, align, curve_band, smooth
 from browser.stats.grouping import Group, group_runs, repeated_seeds
-from browser.stats.improvement import probability_of_improvement
 from browser.stats.marl_eval import to_marl_eval
 from browser.stats.outcomes import best_value, final_value, reached, value_at
-from browser.stats.profiles import Profile, performance_profile
 
 __all__ = [
     "AGGREGATES",

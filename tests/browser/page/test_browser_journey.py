@@ -114,7 +114,7 @@ def test_a_caution_is_remedied_with_a_click(window, tmp_path, monkeypatch):
         page.until(lambda driver: "until 30" not in page.find("#compare-figures").text)
         page.click("#compare-cautions .remedy")
         page.until(lambda driver: page.query().get("group") == "name,lr")
-        page.says("#compare-summary", "3 runs · 2 groups · 1 map")
+        page.says("#compare-bar", "3 runs · 2 groups · 1 map")
         assert page.texts("#compare-legend a") == ["qmix · 1", "qmix · 2"]
         page.click("#compare-legend a")
         page.until(lambda driver: page.query().get("hide") == "qmix · 1")
@@ -182,8 +182,8 @@ def test_content_of_runs_is_text_and_nothing_else(window, tmp_path, monkeypatch)
         page.until(lambda driver: EVIL in page.texts('.ag-row [col-id="config:lr"]'))
         page.open(f"/compare?metric={quote(EVIL)}")
         page.find("#compare-configs .ag-row")
-        page.open("/matrix")
-        page.find("table.matrix")
+        page.open("/results")
+        page.find("table.results")
         page.open("/run?run=1")
         page.says("#run-console", EVIL)
         page.find("#run-config .ag-row")
@@ -230,16 +230,16 @@ def test_from_all_runs_to_a_comparison_and_its_files(page):
     assert page.file(name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_matrix_leads_to_its_runs_and_into_a_paper(page):
-    page.open("/matrix")
-    page.find("table.matrix td a")
-    assert page.texts("table.matrix th[scope=row]") == ["iql", "qmix", "vdn"]
-    page.click("#matrix-latex")
-    assert page.file("matrix.tex").read_text().startswith(r"\begin{tabular}{lrr}")
-    page.click("#matrix-json")
-    cells = json.loads(page.file("matrix.json").read_text())
+def test_the_results_table_leads_to_its_runs_and_into_a_paper(page):
+    page.open("/results")
+    page.find("table.results td a")
+    assert page.texts("table.results th[scope=row]") == ["iql", "qmix", "vdn"]
+    page.click("#results-latex")
+    assert page.file("results.tex").read_text().startswith(r"\begin{tabular}{lrr}")
+    page.click("#results-json")
+    cells = json.loads(page.file("results.json").read_text())
     assert len(cells) == 6 and all(cell["n"] == 2 for cell in cells)
-    page.click("table.matrix td a")
+    page.click("table.results td a")
     page.find("#compare-figures .js-plotly-plot .scatterlayer")
     assert len(page.query()["runs"].split(",")) == 2
     assert page.texts("#compare-legend a") == ["iql"] and page.texts("#compare-figures .tools .count") == ["n = 2"]
@@ -260,8 +260,8 @@ def test_an_address_brings_a_view_back(page):
 def test_the_window_is_called_like_the_view(page):
     page.open("/run?run=1")
     page.until(lambda driver: driver.title == "Run · Muster")
-    for view in ("Runs", "Compare", "Matrix", "Replays", "Suites"):
-        page.click(f"#nav-{view.lower()}")
+    for view in ("Runs", "Compare", "Results table", "Replays", "Suites"):
+        page.click(f"#nav-{view.split()[0].lower()}")
         page.until(lambda driver, view=view: driver.title == f"{view} · Muster")
     page.open("/elsewhere")
     page.until(lambda driver: driver.title == "Not found · Muster")

@@ -4,15 +4,14 @@ import pytest
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
-from dash import no_update
-
 from browser.comparison import Comparison
 from browser.figures.inside import monitored_curve, time_flame
-from browser.page.parts.context import Context
 from browser.page.run import view as view
-from browser.page.run.inside import grown, inside_card
+from browser.page.run.inside import draw, follows
+from browser.page.run.request import RunRequest
 from browser.reading import Results
 from browser_folders import write_log, write_run
+from page_views import context_of, text_of
 from records.diagnosis import diagnosed
 
 ROWS = [
@@ -41,12 +40,8 @@ def write_diagnostics(root, rows):
     (root / "runs" / "t" / "diagnostics.csv").write_text("\n".join(lines) + "\n")
 
 
-def context_of(root):
-    return Context(Results(root, cache=None), write=False)
-
-
 def test_a_run_shows_its_time_values_and_machine(root):
-    text = str(view.layout(context_of(root), {"run": "1"}).to_plotly_json())
+    text = text_of(view.layout(context_of(root), {"run": "1"}))
     for part in (
         "'Inside'",
         "inside-flame",
@@ -57,7 +52,7 @@ def test_a_run_shows_its_time_values_and_machine(root):
         "why not",
     ):
         assert part in text, part
-    assert "inside-flame" not in str(view.layout(context_of(root), {"run": "2"}).to_plotly_json())
+    assert "inside-flame" not in text_of(view.layout(context_of(root), {"run": "2"}))
 
 
 def test_the_flame_has_a_bar_for_each_path(root):
@@ -79,12 +74,11 @@ def test_curves_of_values_have_two_deviations_around_them(root):
 
 def test_the_card_follows_the_file(root):
     context = context_of(root)
-    card, digest = grown(context, "1", None)
-    assert card is not None
-    assert grown(context, "1", digest) == (no_update, no_update)
+    asked = RunRequest(context, context.run("1"))
+    before = follows(asked)
+    assert follows(asked) == before
     write_diagnostics(root, [*ROWS, (30, "time/test", 2.0)])
-    card, newer = grown(context, "1", digest)
-    assert newer != digest and "inside-flame" in str(card.to_plotly_json())
+    assert follows(asked) != before and "inside-flame" in text_of(draw(asked))
 
 
 @pytest.mark.parametrize(
@@ -93,8 +87,7 @@ def test_the_card_follows_the_file(root):
 def test_files_of_others_are_no_error(root, content):
     (root / "runs" / "t" / "diagnostics.csv").write_bytes(content)
     context = context_of(root)
-    card = inside_card(context, context.run("1"))
-    assert card is None or "inside-flame" not in str(card.to_plotly_json())
+    assert "inside-flame" not in text_of(draw(RunRequest(context, context.run("1"))))
 
 
 def test_curves_over_updates(root):

@@ -12,11 +12,12 @@ import pytest
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
 from browser.figures import run_curves
-from browser.page.compare import matrix_view as matrix
-from browser.page.compare import view as compare
+from browser.page.compare.results_table import RESULTS
+from browser.page.compare.view import COMPARE
 from browser.page.parts.components import dropdown, table
 from browser.page.parts.context import Context
 from browser.page.parts.limits import LARGEST_REQUEST, TABLE, fitting, left_out
+from browser.page.run import curves
 from browser.page.run import view as run
 from browser.page.runs import view as runs
 from browser.page.server import serving
@@ -56,10 +57,10 @@ def root(tmp_path_factory):
 def test_a_folder_of_hundreds_of_thousands_of_keys_opens_in_a_second(root):
     started = time.process_time()
     context = Context(Results(root, cache=None))
-    shown = [view_of(context, view.PATH, "?run=1") for view in VIEWS]
+    shown = [view_of(context, view.path, "?run=1") for view in VIEWS]
     assert time.process_time() - started < 4, "usually about one, on a machine with nothing else to do"
     assert all(size(view) < 1_000_000 for view in shown), [size(view) for view in shown]
-    assert "config.json has 298," in str(shown[3].to_plotly_json())
+    assert "config.json has 298," in str(shown[-1].to_plotly_json())
 
 
 @pytest.fixture(scope="module")
@@ -73,16 +74,14 @@ def test_every_page_and_answer_is_small(context, run_id):
     many = ",".join(f"config:key_{i:06}" for i in range(3000))
     for view in VIEWS:
         for query in ("", f"?run={run_id}&runs=1,2,3", f"?columns={many}&group={many}&metrics={many}"):
-            assert size(view_of(context, view.PATH, query)) < 1_000_000, (view.PATH, query[:30])
+            assert size(view_of(context, view.path, query)) < 1_000_000, (view.path, query[:30])
     names = many.split(",")
     answers = {
-        "table": runs.chosen_table(context, names, []),
-        "news": runs.news(context, None, None, names, []),
-        "run": run.news(context, run_id, None, names, "steps"),
-        "curves": run.changed(context, run_id, names, "steps"),
-        "compared": compare.changed(context, {"group": many, "band": "runs"}),
-        "grown": compare.grown(context, {}, None),
-        "matrix": matrix.changed(context, {"group": "lr,name"}),
+        "table": runs.refreshed(context, names, [], None),
+        "run": run.refreshed(context, run_id, None),
+        "curves": curves.refreshed(context, run_id, names, "steps"),
+        "compared": COMPARE.refreshed(context, {"group": many, "band": "runs"}),
+        "results": RESULTS.refreshed(context, {"group": "lr,name"}),
     }
     assert {name: size(answer) for name, answer in answers.items() if size(answer) > 1_000_000} == {}
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 VIEWS = {
     "/": ".ag-row",
     "/compare": "#compare-figures .scatterlayer path",
-    "/matrix": ".heatmap-label text",
+    "/results": ".heatmap-label text",
     "/run?run=1": "#run-figures .scatterlayer path",
     "/replay": "#replay[data-step]",
 }
@@ -96,7 +96,7 @@ def test_all_is_legible_on_light_and_on_dark(served, view, scheme):
     assert all(contrast(colour, under) >= 2 for colour in found["lines"])
     if scheme == "dark":
         assert all(colour == "rgba(0, 0, 0, 0)" for colour in found["sheet"])
-    if view in ("/compare", "/matrix", "/run?run=1"):
+    if view in ("/compare", "/results", "/run?run=1"):
         assert found["figure"], "there is a figure"
 
 
@@ -159,14 +159,3 @@ def test_a_column_has_one_number_of_decimals(served):
         ["2.00e-4", "1.00e-5"],
         ["0"],
     ]
-
-
-def test_notes_stand_below_the_curves(tmp_path):
-    from browser.page.parts.context import Context
-    from browser.page.run import view as view
-    from browser.reading import Results
-
-    write_run(tmp_path, 1)
-    parts = view.layout(Context(Results(tmp_path, cache=None), write=True), {"run": "1"}).children
-    titles = [part.children[0].children[0].children for part in parts if type(part).__name__ == "Section"]
-    assert titles.index("Curves") < titles.index("Notes")

@@ -1,23 +1,27 @@
 """A run's view, what can be written about it, and the bin."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
 from dash import no_update
+from dash.exceptions import PreventUpdate
 
-from browser.page.parts.context import Context
 from browser.page.parts.notes import FILE, Note, NotWrittenError, tags_of
-from browser.page.run import view as view
-from browser.page.runs.bin import move_to_bin
-from browser.page.runs.rows import RowTracker
-from browser.page.runs.writing import written
-from browser.reading import Results, UnknownRunError
-from browser.reading.files import OutsideResultsError
+from browser.page.parts.progress import progress_of
+from browser.page.run import console, curves, view
+from browser.page.run.cards import CARDS
+from browser.page.run.notes import move_to_bin, written
+from browser.page.runs.columns import Column
+from browser.page.runs.rows import Rows, run_row
+from browser.reading import Curve, OutsideResultsError, Run, Session, UnknownRunError
 from browser_folders import START, alive, write_log, write_run
+from page_views import context_of, later, parts_of, text_of
+from utils.timehelper import about
 
 
 @pytest.fixture
@@ -33,19 +37,15 @@ def root(tmp_path):
     return tmp_path
 
 
-def context_of(root, write=False):
-    return Context(Results(root, cache=None), write)
-
-
 def shown(root, **query):
-    return str(view.layout(context_of(root), {"run": "2", **query}).to_plotly_json())
+    return text_of(view.layout(context_of(root), {"run": "2", **query}))
 
 
 def test_a_run_with_its_sessions(root):
     text = shown(root)
     for part in ("Sessions", "run 1 at step 10", "Boom", "second <b>", "'c0ffee'", "a cpu", "manifest.json", "'20'"):
         assert part in text, part
-    assert "'40.0 s'" in text and "'0'" not in view.TITLE
+    assert "'40.0 s'" in text
     assert shown(root, run="1") == text, "a session stands for its run"
 
 
@@ -55,20 +55,35 @@ def test_mistakes_in_its_address(root):
         shown(root, run="../2")
 
 
-def test_its_view_follows_its_files(root):
+def test_its_cards_follow_its_files(root):
     context = context_of(root)
-    first = view.news(context, "2", None, ["test_return_mean"], "steps")
-    digests = first[-1]
-    assert view.news(context, "2", digests, ["test_return_mean"], "steps") == (no_update,) * 6
+    live = [card.name for card in CARDS if card.follows]
+    *_, revisions = view.refreshed(context, "2", None)
+    with pytest.raises(PreventUpdate):
+        view.refreshed(context, "2", revisions)
+    (root / "models" / "t" / "20").mkdir(parents=True)
+    (root / "models" / "t" / "20" / "agent.th").touch()
+    for _window in range(2):
+        *cards, _ = view.refreshed(context, "2", revisions)
+        assert [name for name, card in zip(live, cards, strict=True) if card is not no_update] == ["files"]
+    write_log(root, "t", [(t, 0, t, "test_return_mean", 1.0) for t in (0, 10)])
+    *cards, _ = view.refreshed(context, "2", revisions)
+    assert [name for name, card in zip(live, cards, strict=True) if card is not no_update] == ["time", "files"]
+
+
+def test_its_output_and_its_curves_follow_its_files(root):
+    context = context_of(root)
+    text, revision = console.refreshed(context, "2")
+    figures, own, drawn = curves.refreshed(context, "2", ["test_return_mean"], "steps")
+    assert (text, own, len(figures)) == ("second <b>", "/run?run=2", 1)
     (root / "sacred" / "2" / "cout.txt").write_text("second <b>\nthird")
-    status, _, figures, console, files, _ = view.news(context, "2", digests, ["test_return_mean"], "steps")
-    assert console.endswith("third") and figures is no_update and files is no_update and status is not no_update
-
-
-def test_its_address(root):
+    assert console.refreshed(context, "2", revision)[0].endswith("third")
+    with pytest.raises(PreventUpdate):
+        curves.refreshed(context, "2", ["test_return_mean"], "steps", drawn)
     write_log(root, "t", [(0, 0, 5, "test_return_mean", 1.0), (0, 0, 5, "loss", 1.0)])
-    assert view.changed(context_of(root), "2", ["loss"], "seconds")[1] == "/run?run=2&metrics=loss&axis=seconds"
-    assert view.changed(context_of(root), "2", {"not": "a list"}, 5)[1] == "/run?run=2"
+    figures, own, _ = curves.refreshed(later(context), "2", ["loss"], "seconds", drawn)
+    assert own == "/run?run=2&metrics=loss&axis=seconds" and [part.key for part in figures] == ["loss"]
+    assert curves.refreshed(context, "2", {"not": "a list"}, 5)[1] == "/run?run=2"
 
 
 def sacreds_files(root):
@@ -87,7 +102,7 @@ def test_notes_are_kept_beside_the_runs(root):
     assert written(context, "note-archive", "1", "", "", archive=True) == said
     assert written(context, "note-archive", "1", "", "", archive=False)[:2] == ("saved", "Archive")
     assert written(context, "note-archive", "1", "", "", archive=True) == said
-    assert not RowTracker(context).changes([], False).added and len(RowTracker(context).changes([], True).added) == 1
+    assert Rows(context).rows([], False) == [] and len(Rows(context).rows([], True)) == 1
     assert sacreds_files(root) == before
     (root / FILE).write_text("{")
     assert context.notes.of(context.run("2")).text == "a note"
@@ -130,3 +145,51 @@ def test_a_running_run_is_not_deleted(tmp_path):
 
 def test_tags():
     assert tags_of(" , a b ,,a  b, " + "x" * 100) == ("a b", "x" * 60)
+
+
+def test_notes_stand_below_the_curves(root):
+    parts = parts_of(view.layout(context_of(root, write=True), {"run": "2"}), "H2")
+    titles = [part.children for part in parts]
+    assert titles.index("Curves") < titles.index("Notes") < titles.index("Console")
+
+
+def running(t_max, status="RUNNING"):
+    now = datetime.now(UTC)
+    return Run((Session("1", status=status, config={"t_max": t_max}, started=now, heartbeat=now),))
+
+
+def curve(steps, seconds):
+    return Curve("loss", np.array(steps), np.zeros(len(steps)), seconds=np.array(seconds, float))
+
+
+def test_the_speed_of_late_counts():
+    steps = [0, 100, 200, 300, 400]
+    progress = progress_of(running(1000), 400, [curve(steps, [0, 1, 2, 3, 13])])
+    assert progress.share == 0.4 and progress.left == pytest.approx(600 / 10)
+    assert str(progress) == "40 % · 60 s left"
+    older = curve([0, 10], [0, 1])
+    assert progress_of(running(1000), 400, [older, curve(steps, [0, 1, 2, 3, 13])]) == progress
+
+
+@pytest.mark.parametrize("t_max", [None, "x", True, 0, -5, float("inf"), float("nan")])
+def test_no_progress_without_an_end(t_max):
+    assert progress_of(running(t_max), 400, []) is None
+
+
+def test_unknown_progress():
+    assert str(progress_of(running(1000), 2000, [])) == "100 %"
+    assert progress_of(running(1000), None, []) is None and progress_of(running(1000, "COMPLETED"), 5, []) is None
+    assert progress_of(running(1000), 5, [curve([0, 5], [3, 3]), curve([0], [1])]).left is None
+
+
+def test_times_in_words():
+    assert [about(s) for s in (0, 89, 91, 3600, 7200, 10**6)] == ["0 s", "89 s", "2 min", "60 min", "2 h", "12 d"]
+
+
+def test_a_live_run_shows_it_in_its_row_and_its_view(tmp_path):
+    write_run(tmp_path, 1, config={"t_max": 1000}, status="RUNNING", started=alive(), info={"unique_token": "a"})
+    write_log(tmp_path, "a", [(t, t, t / 10, "test_return_mean", 1.0) for t in range(0, 500, 50)])
+    context = context_of(tmp_path)
+    (run,) = context.runs()
+    assert run_row(context, run, [Column("last", "test_return_mean")])["progress"] == "45 % · 55 s left"
+    assert "45 % · 55 s left (t_max = 1,000)" in text_of(view.layout(context, {"run": "1"}))

@@ -116,24 +116,10 @@ def test_no_parameter_leads_out_of_the_folder(root, tmp_path, evil):
     (secret / "run.json").write_text('{"status": "SECRET", "experiment": {"name": "SECRET"}}')
     os.symlink(secret, root / "sacred" / "link")
     context = Context(Results(root))
-    keys = (
-        "run",
-        "runs",
-        "suite",
-        "file",
-        "metric",
-        "metrics",
-        "group",
-        "columns",
-        "filter",
-        "sort",
-        "axis",
-        "step",
-        "search",
-    )
+    keys = "run runs suite file metric metrics group columns filter sort axis step search".split()
     for view in VIEWS:
         for key in keys:
-            shown = str(view_of(context, view.PATH, f"?{key}={evil}").to_plotly_json())
+            shown = str(view_of(context, view.path, f"?{key}={evil}").to_plotly_json())
             assert "SECRET" not in shown and "root:" not in shown
     page = client(root)
     for path in (f"/assets/{evil}", f"/replay/lines?run={evil}&file={evil}", f"/{evil}"):
@@ -148,14 +134,7 @@ def test_an_unknown_run_is_a_sentence(root):
 def test_a_file_that_the_page_has_not_is_a_line(root, caplog):
     """Any page can ask for it by an image's address: nothing is printed, and no traceback is sent."""
     page = client(root)
-    dashs = (
-        "os/path.py",
-        "nope/x.js",
-        "dash/x.js",
-        "dash/../../os.py",
-        "plotly/a%00b.js",
-        "dash_ag_grid/metadata.json",
-    )
+    dashs = "os/path.py nope/x.js dash/x.js dash/../../os.py plotly/a%00b.js dash_ag_grid/metadata.json".split()
     for path in (*(f"/_dash-component-suites/{name}" for name in dashs), "/assets/nope", "/assets/%2e%2e/app.py"):
         for method in ("GET", "HEAD"):
             answer = page.open(path, method=method)

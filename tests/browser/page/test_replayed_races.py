@@ -160,4 +160,4 @@ def test_the_picture_of_an_animation_has_the_track(results):
     from replays.reader import read_replay
 
     picture = next(iter(frames(read_replay(results / "replays" / "fast" / NAME))))
-    assert count(picture, (40, 44, 52)) > 500
+    assert count(picture, (0x1F, 0x24, 0x30)) > 500

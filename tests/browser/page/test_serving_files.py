@@ -8,12 +8,11 @@ import pytest
 
 pytest.importorskip("dash", reason="the page's packages are not installed")
 
-from browser.page.parts.context import Context
-from browser.page.run import run_files
-from browser.page.run.run_files import left_behind, shown_artifacts
+from browser.page.run import files
+from browser.page.run.request import RunRequest
 from browser.page.server.app import create_app
-from browser.reading import Results
 from browser_folders import write_log, write_run
+from page_views import context_of, text_of
 
 SCRIPT = b"<script>window.hacked = 1</script>"
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg'>" + SCRIPT + b"</svg>"
@@ -56,7 +55,7 @@ def root(tmp_path):
 
 @pytest.fixture
 def context(root):
-    return Context(Results(root, cache=None))
+    return context_of(root)
 
 
 def get(root, path, run="3", **query):
@@ -64,12 +63,17 @@ def get(root, path, run="3", **query):
     return client.get("/file", query_string={"run": run, "path": path, **query}, base_url="http://localhost")
 
 
-def rows_of(section):
-    return {row["path"]: row for row in section.children[1].children.rowData}
+def cards(context, run):
+    """The cards of artifacts and of files."""
+    return files.draw(RunRequest(context, context.run(run)))[:2]
+
+
+def rows_of(context, run):
+    return {row["path"]: row for row in cards(context, run)[1].children[1].children.rowData}
 
 
 def test_every_file_is_listed_with_size_and_time(context):
-    rows = rows_of(left_behind(context, context.run("3")))
+    rows = rows_of(context, "3")
     kinds = {path: row["kind"] for path, row in rows.items()}
     assert kinds == {
         **{f"sacred/3/{name}": "artifact" for name in (*ARTIFACTS, "linked.txt", "pipe.txt")},
@@ -110,7 +114,7 @@ def test_pictures_are_served_with_their_types(root, monkeypatch):
     answer = get(root, "sacred/3/plot.png", show="1")
     assert (answer.status_code, answer.mimetype, answer.data) == (200, "image/png", ARTIFACTS["plot.png"])
     assert answer.headers["Content-Disposition"] == "inline" and "sandbox" in answer.headers["Content-Security-Policy"]
-    monkeypatch.setattr(run_files, "LARGEST_PICTURE", 10)
+    monkeypatch.setattr(files, "LARGEST_PICTURE", 10)
     answer = get(root, "sacred/3/plot.png", show="1")
     assert answer.status_code == 404 and "longer than 10 bytes" in answer.text
 
@@ -120,8 +124,8 @@ def test_a_download_has_a_largest_size(root):
         file.truncate(2**40)
     answer = get(root, "models/t/10/agent.th")
     assert answer.status_code == 404 and "1.0 TiB long" in answer.text
-    context = Context(Results(root, cache=None))
-    assert "4.0 GiB" in rows_of(left_behind(context, context.run("3")))["models/t/10/agent.th"]["problem"]
+    context = context_of(root)
+    assert "4.0 GiB" in rows_of(context, "3")["models/t/10/agent.th"]["problem"]
 
 
 @pytest.mark.timeout(20)
@@ -156,7 +160,7 @@ def test_nothing_else_is_served(root, path, show):
 
 def test_a_file_that_turns_into_a_link_is_not_served(root):
     """Between being listed and being opened."""
-    context = Context(Results(root, cache=None))
+    context = context_of(root)
     path = root / "sacred" / "3" / "plot.png"
     assert str(path.relative_to(root)) in {str(one.path) for one in context.results.files_of("3")}
     path.unlink()
@@ -188,7 +192,7 @@ def test_names_of_files_are_no_headers(root):
 
 
 def test_pictures_and_texts_are_seen_on_the_page(context):
-    shown = str(shown_artifacts(context, context.run("3")).to_plotly_json())
+    shown = text_of(cards(context, "3")[0])
     assert "/file?run=3&path=sacred/3/plot.png&show=1" in shown
     assert "a <b>note</b>" in shown and "window.hacked" in shown, "as text"
     assert (
@@ -197,6 +201,6 @@ def test_pictures_and_texts_are_seen_on_the_page(context):
         and "SECRET" not in shown
         and "pipe.txt" not in shown
     )
-    assert shown_artifacts(context, context.run("4")) is not None
+    assert cards(context, "4")[0] is not None
     (context.root / "sacred" / "4" / "theirs.txt").write_text("x" * 10**6)
-    assert len(str(shown_artifacts(context, context.run("4")).to_plotly_json())) < 30_000
+    assert len(text_of(cards(context, "4")[0])) < 30_000

@@ -6,13 +6,13 @@ import pytest
 
 pytest.importorskip("dash", reason="the page's packages are not installed")
 
-from browser.page.parts.context import Context
 from browser.page.replays import view as view
 from browser.page.replays.replay_files import all_replays, replays_of
 from browser.page.replays.replay_table import replay_table
 from browser.page.server.app import create_app
-from browser.reading import Results, UnknownRunError
+from browser.reading import UnknownRunError
 from browser_folders import write_run
+from page_views import context_of
 from replay_pages import write_replay
 from utils.errors import ConfigError
 
@@ -49,7 +49,7 @@ def names(files):
 
 @pytest.mark.parametrize("run", ["3", "trained", "watched"])
 def test_a_run_has_its_own_replays_and_those_played_with_its_models(results, run):
-    found = names(replays_of(Context(Results(results, cache=None)), run))
+    found = names(replays_of(context_of(results), run))
     assert found == [("watched", "2000_0.jsonl"), ("trained", "2000_1.jsonl"), ("trained", "100_0.jsonl")]
 
 
@@ -57,7 +57,7 @@ def test_an_evaluation_with_a_record_has_its_replays(results):
     """`--evaluate=RUN with save_replay=True`: its own page said that there are none."""
     write_run(results, 4, info={"unique_token": "evaluated"})
     write_replay(results, "evaluated", "2000_0.jsonl", header={"checkpoint_path": "elsewhere/models/trained"})
-    context = Context(Results(results, cache=None))
+    context = context_of(results)
     assert names(replays_of(context, "4")) == [("evaluated", "2000_0.jsonl")]
     assert len(replays_of(context, "3")) == 3
 
@@ -65,7 +65,7 @@ def test_an_evaluation_with_a_record_has_its_replays(results):
 def test_replays_of_checkpoints_belong_to_their_run(results):
     path = "elsewhere/runs/trained/checkpoints"
     write_replay(results, "later", "1_0.jsonl", header={"checkpoint_path": path})
-    context = Context(Results(results, cache=None))
+    context = context_of(results)
     assert ("later", "1_0.jsonl") in names(replays_of(context, "trained"))
     assert names(replays_of(context, "stranger")) == [("stranger", "7_0.jsonl")]
     assert len(all_replays(context)) == 5
@@ -74,7 +74,7 @@ def test_replays_of_checkpoints_belong_to_their_run(results):
 
 
 def test_the_content_of_the_view(results):
-    context = Context(Results(results, cache=None))
+    context = context_of(results)
 
     def source(**query):
         return view.layout(context, query).children[-1].to_plotly_json()["props"]["data-source"]
@@ -158,7 +158,7 @@ def test_broken_headers_belong_to_no_run(results):
     for number, body in enumerate((b"", b"{", b"[1]\n", b'{"checkpoint_path": 5}\n', b'{"checkpoint_path": ".."}\n')):
         path = write_replay(results, f"odd{number}", "1_0.jsonl")
         path.write_bytes(body)
-        context = Context(Results(results, cache=None))
+        context = context_of(results)
         assert names(replays_of(context, f"odd{number}")) == [(f"odd{number}", "1_0.jsonl")]
 
 
@@ -168,7 +168,7 @@ def test_the_table_has_the_scenarios_and_the_results(results):
     write_replay(results, "trained", "5000_0.jsonl").write_bytes(
         b'[1]\n{"algorithm": 5}\n{"type": "footer", "won": 3}\n'
     )
-    context = Context(Results(results, cache=None))
+    context = context_of(results)
     table = replay_table(context, replays_of(context, "3"), "3").children[0]
     head = [cell.children for cell in table.children[0].children.children]
     rows = [

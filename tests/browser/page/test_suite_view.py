@@ -10,14 +10,13 @@ pytest.importorskip("dash", reason="the run browser's packages are not installed
 
 from dash.exceptions import PreventUpdate
 
-from browser.page.compare import matrix_view as matrix_view
-from browser.page.compare.comparing import compare
-from browser.page.parts.context import Context
+from browser.page.compare.request import compare
+from browser.page.compare.results_table import RESULTS
 from browser.page.server.app import view_of
 from browser.page.suites import view as suites
-from browser.reading import Results
 from browser.report.arguments import Options
 from browser_folders import write_log, write_run
+from page_views import context_of, parts_of
 from suite_children import folder_in, runs_of
 from suites.command import report as suite_report
 from suites.plan.manifest import write_manifest
@@ -44,10 +43,6 @@ def folder(tmp_path):
     return made
 
 
-def context_of(folder):
-    return Context(Results(folder.results, cache=None))
-
-
 def rows(view):
     return next(part for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "rowData" in part)["rowData"]
 
@@ -57,9 +52,8 @@ def columns(view):
     return [column["field"] for column in grid["columnDefs"]]
 
 
-def digest_in(view):
-    stores = (part for part in view.children if getattr(part, "id", "") == "suite-digest")
-    return next(store.data for store in stores)
+def revision_in(view):
+    return next(store.data for store in parts_of(view, "Store") if store.id == "suite-revision")
 
 
 def walk(part):
@@ -70,7 +64,7 @@ def walk(part):
 
 
 def test_the_table_is_the_suites(folder):
-    context = context_of(folder)
+    context = context_of(folder.results)
     assert "1 of 4 runs done, 1 running, 1 failed" in str(list(walk(view_of(context, "/suites", "").to_plotly_json())))
     view = view_of(context, "/suites", "?suite=mine")
     expected = {
@@ -80,39 +74,38 @@ def test_the_table_is_the_suites(folder):
     assert rows(view) == [expected]
     links = [part["href"] for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "href" in part]
     # of the runs that have left something
-    assert links == [f"/{path}?runs=7,runs/mine_run-1&group=label" for path in ("matrix", "compare")]
+    assert links == [f"/{path}?runs=7,runs/mine_run-1&group=label" for path in ("results", "compare")]
 
 
 def test_a_finished_suite_has_no_empty_columns(folder):
-    assert {"running", "failed", "left", "error"} <= set(columns(view_of(context_of(folder), "/suites", "?suite=mine")))
+    assert {"running", "failed", "left", "error"} <= set(
+        columns(view_of(context_of(folder.results), "/suites", "?suite=mine"))
+    )
     for run in folder.runs():
         done = Attempt(run.id, 9, state="done", token=f"mine_{run.id}", steps=1000, seconds=10.0)
         write_whole(str(folder.place(run.id, 9)), done.to_bytes())
-    shown = columns(view_of(context_of(folder), "/suites", "?suite=mine"))
+    shown = columns(view_of(context_of(folder.results), "/suites", "?suite=mine"))
     assert shown == ["algorithm", "map", "done", "runs", "steps", "speed"]
 
 
 def test_the_table_follows_the_folder(folder):
-    context = context_of(folder)
-    first = digest_in(view_of(context, "/suites", "?suite=mine"))
+    context = context_of(folder.results)
+    first = revision_in(view_of(context, "/suites", "?suite=mine"))
     with pytest.raises(PreventUpdate):
-        suites.changed(context, "mine", first)
+        suites.refreshed(context, "mine", first)
     done = Attempt("run-3", 1, state="done", token="mine_run-3")
     write_whole(str(folder.place("run-3", 1)), done.to_bytes())
-    content, second = suites.changed(context, "mine", first)
+    content, second = suites.refreshed(context, "mine", first)
     assert "2 of 4 runs" in str(content)
     with pytest.raises(PreventUpdate):
-        suites.changed(context, "mine", second)
+        suites.refreshed(context, "mine", second)
     # another window shows the old content still
-    assert "2 of 4 runs" in str(suites.changed(context, "mine", first)[0])
-    for name in ("other", "../mine", None, 3):
-        with pytest.raises(PreventUpdate):
-            suites.changed(context, name, first)
+    assert "2 of 4 runs" in str(suites.refreshed(context, "mine", first)[0])
 
 
 def test_a_suite_that_is_not_there_is_a_sentence(folder):
-    assert "Did you mean 'mine'" in str(view_of(context_of(folder), "/suites", "?suite=mien"))
-    assert "No suites" in str(view_of(Context(Results(folder.path, cache=None)), "/suites", ""))
+    assert "Did you mean 'mine'" in str(view_of(context_of(folder.results), "/suites", "?suite=mien"))
+    assert "No suites" in str(view_of(context_of(folder.path), "/suites", ""))
 
 
 @pytest.mark.parametrize(
@@ -132,9 +125,9 @@ def test_damaged_suites_are_named(folder, damage, message):
         content["runs"][0][damage] = "../x" if damage == "id" else 10**300
         damage = json.dumps(content)
     folder.manifest.write_text(damage)
-    view = str(view_of(context_of(folder), "/suites", "?suite=mine"))
+    view = str(view_of(context_of(folder.results), "/suites", "?suite=mine"))
     assert "This does not exist" in view and message in view
-    assert message in str(list(walk(view_of(context_of(folder), "/suites", "").to_plotly_json())))
+    assert message in str(list(walk(view_of(context_of(folder.results), "/suites", "").to_plotly_json())))
 
 
 def test_attempts_from_others_lead_nowhere(folder, tmp_path):
@@ -145,10 +138,10 @@ def test_attempts_from_others_lead_nowhere(folder, tmp_path):
     evil = {**content, "token": "../../secret/runs/x", "steps": 1e400, "seconds": float("nan"), "number": 3}
     folder.place("run-1", 1).write_text(json.dumps(evil))
     folder.place("run-3", 1).symlink_to(folder.place("run-0", 1))
-    (made,) = rows(view_of(context_of(folder), "/suites", "?suite=mine"))
+    (made,) = rows(view_of(context_of(folder.results), "/suites", "?suite=mine"))
     assert (made["done"], made["running"], made["steps"]) == (1, 2, 25)
     (folder.path.parent / "link").symlink_to(folder.path)
-    assert "contains a link" in str(view_of(context_of(folder), "/suites", "?suite=link"))
+    assert "contains a link" in str(view_of(context_of(folder.results), "/suites", "?suite=link"))
     assert SuiteFolder(folder.results, "mine").newest()["run-1"].number == 1
 
 
@@ -162,18 +155,18 @@ def test_the_trials_of_a_search_are_a_table_with_the_best_first(tmp_path):
         attempt = Attempt(f"run-{number}", 1, state=state, token=f"mine_run-{number}", error="<b>no" * (number == 2))
         write_whole(str(made.place(attempt.run, 1)), attempt.to_bytes())
         write_log(tmp_path / "results", attempt.token, [(400, 1, 8.0, "test_return_mean", value)])
-    view = view_of(context_of(made), "/suites", "?suite=mine")
+    view = view_of(context_of(made.results), "/suites", "?suite=mine")
     grids = [part["rowData"] for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "rowData" in part]
     assert [(row["trial"], row["state"], row["value"], row["error"]) for row in grids[1]] == [
         ("t2", "done", 4.0, ""), ("t1", "done", 1.0, ""), ("t3", "failed", None, "<b>no"),
     ]  # fmt: skip
     assert "3 of 3 trials: 2 done, 1 failed. The best: t2 with 4" in str(list(walk(view.to_plotly_json())))
     write_whole(str(made.place("run-2", 2)), Attempt("run-2", 2, state="dropped").to_bytes())
-    assert "1 by the search" in str(view_of(context_of(made), "/suites", "?suite=mine"))
-    assert "2 of 3 runs done, 1 dropped" in str(view_of(context_of(made), "/suites", ""))
+    assert "1 by the search" in str(view_of(context_of(made.results), "/suites", "?suite=mine"))
+    assert "2 of 3 runs done, 1 dropped" in str(view_of(context_of(made.results), "/suites", ""))
 
 
-def test_the_matrix_and_the_suites_report_have_one_result(folder, capsys, monkeypatch):
+def test_the_results_table_and_the_suites_report_have_one_result(folder, capsys, monkeypatch):
     """The mean of the last five tests, which both name; with `last` both take any other number."""
     monkeypatch.setenv("COLUMNS", "200")
     config = {"label": "fake", "env": "two_step", "seed": 1}
@@ -186,9 +179,9 @@ def test_the_matrix_and_the_suites_report_have_one_result(folder, capsys, monkey
         chosen = {} if last == 5 else {"last": str(last)}
         suite_report.report(folder, Namespace(metrics=["test_return_mean"], png=False, last=last))
         printed = capsys.readouterr().out
-        shown = "".join(map(str, walk(matrix_view.changed(context_of(folder), {**query, **chosen})[0])))
+        shown = "".join(map(str, walk(RESULTS.refreshed(context_of(folder.results), {**query, **chosen})[0])))
         page = (folder.path / "report.html").read_text()
         assert f"| {value:.2f}, n = 1 |" in printed and f"'{value:.2f}'" in shown
         assert all(words in text for text in (printed, shown, page))
     assert {suite_report.USUAL.last, Options().last, SearchPlan().last} == {5}
-    assert compare(context_of(folder), query).wish.last == 5
+    assert compare(context_of(folder.results), query).request.last == 5

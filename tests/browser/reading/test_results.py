@@ -8,13 +8,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from results_folders import open_results, write_usual
 from sacred import SETTINGS, Experiment
 from sacred.observers import FileStorageObserver
 
 from browser.reading import PROBABLY_DEAD, OutsideResultsError, Results, UnknownRunError
 from browser_folders import START, naive, write_log, write_run
 from utils.errors import ConfigError
+
+CURVE = {"test_return_mean": [1.0, 2.0, 3.0], "test_return_mean_T": [0, 100, 200]}
+
+
+def open_results(path):
+    return Results(path, cache=None)
+
+
+def write_usual(results, run_id=1, **changes):
+    info = {"unique_token": "token", **CURVE, "episode": [0.0, 20.0], "episode_T": [0, 200]}
+    return write_run(results, run_id, **{"info": info, **changes})
 
 
 def test_sacreds_own_files_are_read(tmp_path, monkeypatch):

@@ -128,7 +128,7 @@
     return [path, link("", { runs: ids.join(",") })];
   }
   muster.open_compare = (clicks, selected) => open("/compare", clicks, selected);
-  muster.open_matrix = (clicks, selected) => open("/matrix", clicks, selected);
+  muster.open_results = (clicks, selected) => open("/results", clicks, selected);
 
   window.dash_clientside = Object.assign({}, window.dash_clientside, { muster: muster });
 

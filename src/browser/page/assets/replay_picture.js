@@ -2,25 +2,20 @@
 (function () {
   "use strict";
   const Replay = (window.MusterReplay = window.MusterReplay || {});
-  // Okabe and Ito's colours, which people with colour-blindness can tell apart
-  const TEAMS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"];
-  const NEUTRAL = "#8d8675";
-  const GROUND = { ".": "#f3f1ea", "^": "#e2dac4", "#": "#8b9096" };
-  const [EMPTY, GRID, INK, PALE, DEAD] = ["#f7f6f2", "#dcd8cc", "#1f2430", "#ffffff", "#6d6a63"];
-  const METERS = [["health", "#1b7f3b"], ["shield", "#3c8fd0"], ["energy", "#9a5bc4"]];
-  const LOST = "#3a3d44";
-  const LINKS = { attack: "#b3261e", heal: "#00694a" };
-  const OTHER_LINK = "#8f8a7c";
   const TRAIL = 6; // steps
   const ZOOMED = 9; // world units that are seen at least
   const AROUND = 1; // world units around all units that live
   const PADDING = 18; // pixels around what is shown
   const FONT = "system-ui, sans-serif";
 
+  // of the element that the server makes (utils/colours.py): GIFs have the same
+  Replay.colours = {};
+
   Replay.colourOf = function (unit) {
+    const { teams, neutral } = Replay.colours;
     const own = unit.colour;
     if (Array.isArray(own) && own.length === 3 && own.every(Number.isFinite)) return `rgb(${own.join(",")})`;
-    return Number.isInteger(unit.team) ? TEAMS[((unit.team % TEAMS.length) + TEAMS.length) % TEAMS.length] : NEUTRAL;
+    return Number.isInteger(unit.team) ? teams[((unit.team % teams.length) + teams.length) % teams.length] : neutral;
   };
 
   class Picture {
@@ -40,7 +35,7 @@
       if (look.zoom && centre) this._zoom(centre, width, height);
       // a board is shown whole, and so is a road
       else if (look.fit && !scene.road && !scene.grid) this._zoomTo(moment.units.filter((unit) => unit.alive), width, height);
-      context.fillStyle = scene.ground ? GROUND["#"] : EMPTY;
+      context.fillStyle = scene.ground ? Replay.colours.ground["#"] : Replay.colours.empty;
       context.fillRect(0, 0, width, height);
       this._ground(scene);
       if (scene.road) Replay.drawRoad(this, scene.road);
@@ -124,6 +119,7 @@
     _ground(scene) {
       const [x0, y0, x1, y1] = Array.isArray(scene.bounds) ? scene.bounds : this._bounds;
       const ground = scene.ground;
+      const kinds = Replay.colours.ground;
       const context = this.context;
       if (ground && Array.isArray(ground.rows)) {
         const cell = ground.cell || 1;
@@ -131,13 +127,13 @@
           for (let c = 0; c < row.length; c++) {
             const [left, top] = [Math.floor(this._x(x0 + c * cell)), Math.floor(this._y(y1 - r * cell))];
             const [right, bottom] = [this._x(x0 + (c + 1) * cell), this._y(y1 - (r + 1) * cell)];
-            context.fillStyle = GROUND[row[c]] || GROUND["."];
+            context.fillStyle = kinds[row[c]] || kinds["."];
             context.fillRect(left, top, Math.ceil(right) - left, Math.ceil(bottom) - top);
           }
         });
       }
       if (!(scene.grid > 0) || (x1 - x0) / scene.grid > 500 || (y1 - y0) / scene.grid > 500) return;
-      context.strokeStyle = GRID;
+      context.strokeStyle = Replay.colours.grid;
       context.lineWidth = 1;
       context.beginPath();
       for (let x = x0; x <= x1 + scene.grid / 2; x += scene.grid) this._segment(x, y0, x, y1);
@@ -208,7 +204,7 @@
       context.globalAlpha = unit.alpha;
       if (unit.agent !== null && (unit.agent === look.agent || unit.agent === look.hovered)) {
         this._shape(unit.shape === "car" ? "disc" : unit.shape, x, y, radius + (unit.shape === "car" ? 9 : 5));
-        context.strokeStyle = INK;
+        context.strokeStyle = Replay.colours.ink;
         context.lineWidth = unit.agent === look.agent ? 3 : 1.5;
         context.setLineDash(unit.agent === look.agent ? [] : [4, 3]);
         context.stroke();
@@ -234,7 +230,7 @@
     _nose(x, y, radius, unit) {
       const context = this.context;
       const angle = -unit.facing;
-      context.fillStyle = INK;
+      context.fillStyle = Replay.colours.ink;
       context.beginPath();
       context.moveTo(x + (radius + 6) * Math.cos(angle), y + (radius + 6) * Math.sin(angle));
       for (const turn of [0.45, -0.45]) {
@@ -248,7 +244,7 @@
       const size = Math.min(1.1 * radius, (2.6 * radius) / Math.max(label.length, 1), 20);
       if (size < 6) return;
       context.font = `600 ${size}px ${FONT}`;
-      this._written(label, x, y + size * 0.04, PALE, "rgba(0, 0, 0, 0.75)", 2.5);
+      this._written(label, x, y + size * 0.04, Replay.colours.pale, "rgba(0, 0, 0, 0.75)", 2.5);
     }
 
     // Text with a rim, readable on any ground.
@@ -266,7 +262,7 @@
 
     _cross(unit) {
       const [x, y, arm] = [this._x(unit.x), this._y(unit.y), Math.max(this._radius(unit) * 0.6, 4)];
-      for (const [colour, width] of [[PALE, 5], [DEAD, 2.5]]) {
+      for (const [colour, width] of [[Replay.colours.pale, 5], [Replay.colours.dead, 2.5]]) {
         this._line(x - arm, y - arm, x + arm, y + arm, colour, width);
         this._line(x - arm, y + arm, x + arm, y - arm, colour, width);
       }
@@ -274,11 +270,12 @@
 
     _links(moment, places, acts) {
       for (const link of moment.links) {
-        const colour = Object.hasOwn(LINKS, link.kind) ? LINKS[link.kind] : undefined;
+        const { links, otherLink } = Replay.colours;
+        const colour = Object.hasOwn(links, link.kind) ? links[link.kind] : undefined;
         const [from, to] = [places.get(link.from), places.get(link.to)];
         if (acts !== Boolean(colour) || !from || !to) continue;
         const points = [this._x(from.x), this._y(from.y), this._x(to.x), this._y(to.y)];
-        if (!colour) this._line(...points, OTHER_LINK, 2);
+        if (!colour) this._line(...points, otherLink, 2);
         else this._act(link.kind, points, this._radius(from), this._radius(to), colour, moment.share);
       }
     }
@@ -290,7 +287,7 @@
       const [ux, uy] = [(x1 - x0) / length, (y1 - y0) / length];
       if (length > start + end) [x0, y0, x1, y1] = [x0 + ux * start, y0 + uy * start, x1 - ux * end, y1 - uy * end];
       context.setLineDash(kind === "attack" ? [7, 4] : []);
-      this._line(x0, y0, x1, y1, PALE, 4.5);
+      this._line(x0, y0, x1, y1, Replay.colours.pale, 4.5);
       this._line(x0, y0, x1, y1, colour, 2.2);
       context.setLineDash([]);
       const [px, py] = [x0 + (x1 - x0) * share, y0 + (y1 - y0) * share];
@@ -312,14 +309,14 @@
       const [x, radius] = [this._x(unit.x), this._radius(unit)];
       const width = Math.max(2 * radius, 16);
       let top = this._y(unit.y) - radius - 8;
-      for (const [name, colour] of METERS) {
+      for (const [name, colour] of Object.entries(Replay.colours.meters)) {
         const full = unit[`max_${name}`];
         if (!(full > 0)) continue;
         const share = Math.min(Math.max((unit[name] || 0) / full, 0), 1);
         context.globalAlpha = unit.alpha;
-        context.fillStyle = PALE;
+        context.fillStyle = Replay.colours.pale;
         context.fillRect(x - width / 2 - 1, top - 1, width + 2, 6);
-        context.fillStyle = LOST;
+        context.fillStyle = Replay.colours.lost;
         context.fillRect(x - width / 2, top, width, 4);
         context.fillStyle = colour;
         context.fillRect(x - width / 2, top, width * share, 4);
@@ -346,7 +343,7 @@
         const box = [x - half, y - 7, x + half, y + 7];
         if (!chosen && taken.some((other) => overlaps(box, other))) continue;
         taken.push(box);
-        this._written(text, x, y, INK, "rgba(255, 255, 255, 0.9)", 4);
+        this._written(text, x, y, Replay.colours.ink, "rgba(255, 255, 255, 0.9)", 4);
       }
     }
 
@@ -360,7 +357,7 @@
       this.context.font = `13px ${FONT}`;
       texts.forEach((text, row) => {
         const half = this.context.measureText(text).width / 2;
-        this._written(text, 10 + half, 14 + 18 * row, INK, "rgba(255, 255, 255, 0.9)", 4);
+        this._written(text, 10 + half, 14 + 18 * row, Replay.colours.ink, "rgba(255, 255, 255, 0.9)", 4);
       });
     }
   }

@@ -41,7 +41,8 @@
       this.playing = false;
       this.hovered = this.pointed = null;
       this._stop = new AbortController();
-      this._ghosts = ghostsOf(element);
+      Replay.colours = dataOf(element, "colours", {});
+      this._ghosts = dataOf(element, "ghosts", []); // [{key, label, source}]
       this._setGhost(query.get("ghost") || "");
       this._timers = {};
       this._shown = {};
@@ -393,12 +394,12 @@
     }
   }
 
-  // [{key, label, source}]: the replays that the server offers as ghosts
-  function ghostsOf(element) {
+  // What the server has written into the view's element.
+  function dataOf(element, name, fallback) {
     try {
-      return JSON.parse(element.dataset.ghosts || "[]");
+      return JSON.parse(element.dataset[name]);
     } catch {
-      return [];
+      return fallback;
     }
   }
 

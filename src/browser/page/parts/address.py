@@ -1,10 +1,13 @@
 """A view's state in the page's address: read with care, for anyone can type there, and written back."""
 
 from collections.abc import Collection, Mapping
+from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 from browser.page.parts.limits import MOST_MESSAGES
 from utils.nearest import suggestion
+
+Default = TypeVar("Default", int, None)
 
 # a run id has up to four folder names; more characters than any view's address needs
 LONGEST = 60_000
@@ -47,8 +50,8 @@ def choice(query: Mapping[str, str], key: str, allowed: Collection[str], default
 
 
 def whole_number(
-    query: Mapping[str, str], key: str, low: int, high: int, default: int | None, notices: list[str]
-) -> int | None:
+    query: Mapping[str, str], key: str, low: int, high: int, default: Default, notices: list[str]
+) -> int | Default:
     """A whole number from `low` to `high`; for anything else `default`, and a sentence in `notices`."""
     text = query.get(key, "")
     if not text:

@@ -1,13 +1,12 @@
 """Small parts that several views are put together from. Dash shows every text as text, never as markup."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 from dash import dcc, html
 from dash_ag_grid import AgGrid
 
-from browser.cautions import Caution
 from browser.figures import CONFIG
 from browser.page.parts.limits import LONGEST_FACT, cell, fitting, left_out, short
 from browser.reading import Run
@@ -88,16 +87,17 @@ def png_button(graph_id: str, file_name: str, legend: bool = False) -> html.Butt
         legend: give the image a legend, though the figure on the page has none.
     """
     more = {"data-legend": "yes"} if legend else {}
-    return html.Button("PNG", className="small", **{"data-png": graph_id, "data-file": file_name}, **more)
+    return _saving("PNG", {"data-png": graph_id, "data-file": file_name, **more})
 
 
 def table_buttons(grid_id: str, file_name: str) -> list[html.Button]:
     """Save a table's rows as they are filtered and sorted; done in the browser, see assets/muster.js."""
     shared = {"data-grid": grid_id, "data-file": file_name}
-    return [
-        html.Button("CSV", className="small", **shared, **{"data-table": "csv"}),
-        html.Button("JSON", className="small", **shared, **{"data-table": "json"}),
-    ]
+    return [_saving(form.upper(), {**shared, "data-table": form}) for form in ("csv", "json")]
+
+
+def _saving(title: str, data: dict[str, Any]) -> html.Button:
+    return html.Button(title, className="small", **data)
 
 
 def table(grid_id: str, columns: list[dict], rows: list[dict], **changes: Any) -> html.Div:
@@ -142,19 +142,6 @@ def run_title(run: Run) -> str:
     newest = run.newest
     seed = "" if newest.seed is None else short(f"seed {newest.seed}")
     return " · ".join(part for part in (newest.id, newest.name, newest.map_name, seed) if part)
-
-
-def warnings(cautions: Sequence[Caution], href: Callable[[Mapping[str, Any]], str]) -> html.Div | None:
-    """Cautions, each sentence with links to its remedies.
-
-    Args:
-        href: the view's address with a remedy's changes.
-    """
-    sentences = []
-    for caution in cautions:
-        links = [dcc.Link(remedy.label, href=href(remedy.changes), className="remedy") for remedy in caution.remedies]
-        sentences.append(html.P([html.Span(caution.text), *links]))
-    return html.Div(sentences, className="warning", role="note") if sentences else None
 
 
 def checklist(control_id: str, options: Mapping[str, str], chosen: Sequence[str]) -> dcc.Checklist:

@@ -1,8 +1,9 @@
 """The common data of all views: the results folder, scanned at most once a second."""
 
+import hashlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,13 +68,12 @@ class Context:
         Raises:
             UnknownRunError: no such run; the message names the nearest id.
         """
-        runs = self.runs()
-        for run in runs:
-            if any(session.id == run_id for session in run.sessions):
-                return run
-        shown = run_id[:100]
-        known = [session.id for run in runs for session in run.sessions]
-        raise UnknownRunError(f"There is no run '{shown}' in this folder.{did_you_mean(shown, known)}")
+        found, _ = self.chosen([run_id])
+        if found:
+            return found[0]
+        known = [session.id for run in self.runs() for session in run.sessions]
+        nearest = did_you_mean(run_id[:100], known)
+        raise UnknownRunError(f"There is no run '{run_id[:100]}' in this folder.{nearest}")
 
     def chosen(self, run_ids: list[str]) -> tuple[list[Run], list[str]]:
         """The runs with these ids (none: all runs), each once, and the ids that no run has."""
@@ -83,3 +83,22 @@ class Context:
         by_id = {session.id: run for run in runs for session in run.sessions}
         found = {by_id[run_id].id: by_id[run_id] for run_id in run_ids if run_id in by_id}
         return list(found.values()), [run_id for run_id in run_ids if run_id not in by_id]
+
+    def revision(self, runs: Iterable[Run]) -> str:
+        """Changes when one of these runs starts, logs, ends or is resumed, and with the choice of runs."""
+        return revision_of([(*state_of(run), self._logged(run)) for run in runs])
+
+    def _logged(self, run: Run) -> Any:
+        """Of an ended run no files need to be looked at: the last sign of life is in its record."""
+        return self.results.stamp(run, "curves") if run.status_at() == "RUNNING" else run.newest.heartbeat
+
+
+def state_of(run: Run) -> tuple:
+    """What a run's record says of its course."""
+    return run.id, run.status_at(), len(run.sessions)
+
+
+def revision_of(read: Any) -> str:
+    """Stands for what a view was drawn from, in the browser that shows it: it asks for the view again with every tick,
+    and gets it when the revision is another."""
+    return hashlib.sha256(repr(read).encode(errors="replace")).hexdigest()[:16]

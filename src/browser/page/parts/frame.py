@@ -1,6 +1,10 @@
 """The frame of every view: the bar at the top, the place of notices, and the clock of live views."""
 
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
+from dash.development.base_component import Component
 
 from browser.page.parts.context import Context
 
@@ -22,16 +26,37 @@ INDEX = """<!DOCTYPE html>
 </body>
 </html>"""
 
-_LINKS = (("/", "Runs"), ("/compare", "Compare"), ("/matrix", "Matrix"), ("/replay", "Replays"), ("/suites", "Suites"))
+
+@dataclass(frozen=True)
+class View:
+    """A view of the page.
+
+    Attributes:
+        path: its address.
+        settings: the names in its address.
+        layout: makes it from the folder and the address's query; a ConfigError is answered in a sentence.
+        register: its callbacks.
+        title: in the bar; empty for none.
+    """
+
+    path: str
+    settings: Collection[str]
+    layout: Callable[[Context, dict[str, str]], Component]
+    register: Callable[[Dash, Context], None]
+    title: str = ""
 
 
-def frame(context: Context) -> html.Div:
+def frame(context: Context, views: Iterable[View]) -> html.Div:
     """The page without a view; `view` is filled from the address.
 
     Views write their state to the store `address`, as a path with its query: the browser's address line then follows,
     and the links of the bar keep the choice of runs.
     """
-    links = [dcc.Link(title, href=path, className="nav", id=f"nav-{title.lower()}") for path, title in _LINKS]
+    links = [
+        dcc.Link(one.title, href=one.path, className="nav", id=f"nav-{one.title.split()[0].lower()}")
+        for one in views
+        if one.title
+    ]
     return html.Div(
         [
             dcc.Location(id="url", refresh=False),

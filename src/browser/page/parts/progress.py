@@ -50,5 +50,6 @@ def _speed(curves: Iterable[Curve]) -> float | None:
         return None
     curve = max(timed, key=lambda one: one.steps[-1])
     first = min(int(len(curve.steps) * (1 - RECENT)), len(curve.steps) - 2)
-    seconds = curve.seconds[-1] - curve.seconds[first]
+    times = curve.seconds
+    seconds = times[-1] - times[first] if times is not None else 0
     return float((curve.steps[-1] - curve.steps[first]) / seconds) if seconds > 0 else None

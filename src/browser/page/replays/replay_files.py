@@ -6,7 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-from flask import Flask, Response, request
+from dash import Dash
+from flask import Response, request
 
 from browser.page.parts.answers import file_answer, refusal
 from browser.page.parts.context import Context
@@ -113,13 +114,13 @@ def open_replay(context: Context, token: str, name: str) -> BinaryIO:
     raise FileNotFoundError(None, "it is not the name of a replay")
 
 
-def register_lines(server: Flask, context: Context) -> None:
+def register_lines(app: Dash, context: Context) -> None:
     """Serve `/replay/lines?run=<token>&file=&from=`: the file's bytes from there on, as far as it is written now.
 
     `/replay/folder` returns to src/watch.py the folder of this page.
     """
 
-    @server.get("/replay/lines")
+    @app.server.get("/replay/lines")
     def lines() -> Response:
         start = request.args.get("from", "0")
         if not (start.isascii() and start.isdecimal() and len(start) < 16):
@@ -135,7 +136,7 @@ def register_lines(server: Flask, context: Context) -> None:
             return refusal("The replay has become shorter: reload the page.", 409)
         return file_answer(file, "application/x-ndjson", int(start))
 
-    @server.get("/replay/folder")
+    @app.server.get("/replay/folder")
     def folder() -> Response:
         return Response(str(context.root), mimetype="text/plain")
 

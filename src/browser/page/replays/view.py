@@ -1,19 +1,20 @@
 """Replay: an episode as it was recorded, drawn in the browser (assets/replay.js)."""
 
 import json
+from typing import Any
 
-from dash import Dash, dcc, html
+from dash import dcc, html
 
 from browser.page.parts import address
 from browser.page.parts.context import Context
-from browser.page.parts.frame import message
+from browser.page.parts.frame import View, message
 from browser.page.replays.replay_files import ReplayFile, all_replays, register_lines, replays_of, token_of
 from browser.page.replays.replay_table import ghosts_of, replay_table
+from utils.colours import OF_REPLAYS
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
 PATH = "/replay"
-TITLE = "Replay"
 # the script reads and writes those after the first two
 SETTINGS = ("run", "file", "step", "agent", "speed", "ghost", "trails", "actions", "smooth", "fit", "zoom")
 
@@ -31,19 +32,15 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     shown = _chosen(found, token_of(context, run) if run else "", query.get("file", ""))
     ghosts = json.dumps(ghosts_of(context, all_replays(context), shown))
     source = address.link("/replay/lines", {"run": shown.token, "file": shown.name})
+    data: dict[str, Any] = {"data-source": source, "data-ghosts": ghosts, "data-colours": json.dumps(OF_REPLAYS)}
     return html.Div(
         [
-            html.H1(TITLE),
+            html.H1("Replay"),
             replay_table(context, found, run, shown),
             dcc.Link("replays of all runs", href=PATH) if run else None,
-            html.Div(id="replay", className="replay", **{"data-source": source, "data-ghosts": ghosts}),
+            html.Div(id="replay", className="replay", **data),
         ]
     )
-
-
-def register(app: Dash, context: Context) -> None:
-    """The address under which the script finds a replay's lines."""
-    register_lines(app.server, context)
 
 
 def _chosen(found: list[ReplayFile], token: str, name: str) -> ReplayFile:
@@ -55,3 +52,6 @@ def _chosen(found: list[ReplayFile], token: str, name: str) -> ReplayFile:
         known = [one.name for one in found]
         raise ConfigError(f"There is no replay '{name[:100]}' of this run.{suggestion(name[:100], known, limit=3)}")
     return next((one for one in matching if one.token == token), matching[0])
+
+
+VIEW = View(PATH, SETTINGS, layout, register_lines, "Replays")

@@ -1,16 +1,14 @@
 """A run from inside, in its view: where its time went, its monitored values, and how it used its machine."""
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from dash import Dash, Input, Output, State, html, no_update
+from dash import html
 
 from browser.figures.inside import monitored_curve, time_flame
 from browser.page.parts.components import card, graph, png_button, table
-from browser.page.parts.context import Context
 from browser.page.parts.limits import left_out
-from browser.reading import Run
+from browser.page.run.request import RunRequest
 from records.diagnosis import Summary, diagnosed
 from records.diagnostics import MACHINE, MONITOR
 from records.metric_rows import Rows
@@ -20,9 +18,9 @@ FIGURE_HEIGHT = 220
 _COLUMNS = {"mean": "mean", "std": "std", "min": "least", "max": "greatest", "last": "last"}
 
 
-def inside_card(context: Context, run: Run) -> html.Section | None:
+def draw(asked: RunRequest) -> html.Section | None:
     """None if the run has no log of diagnostics."""
-    rows = context.results.diagnostics(run)
+    rows = asked.context.results.diagnostics(asked.run)
     if not rows:
         return None
     found = diagnosed(rows)
@@ -42,31 +40,9 @@ def inside_card(context: Context, run: Run) -> html.Section | None:
     return card("Inside", *parts)
 
 
-def register_inside(app: Dash, context: Context) -> None:
-    """The card follows the run."""
-
-    @app.callback(
-        Output("run-inside", "children"),
-        Output("run-inside-digest", "data"),
-        Input("tick", "n_intervals"),
-        State("run-id", "data"),
-        State("run-inside-digest", "data"),
-        prevent_initial_call=True,
-    )
-    def follow(_: Any, run_id: Any, digest: Any):
-        return grown(context, str(run_id), digest)
-
-
-def grown(context: Context, run_id: str, digest: Any) -> tuple[Any, Any]:
-    """The card and its digest, if the log has grown since; else no updates."""
-    run = context.run(run_id)
-    new = inside_digest(context, run)
-    return (no_update, no_update) if new == digest else (inside_card(context, run), new)
-
-
-def inside_digest(context: Context, run: Run) -> str:
-    """Changes when the run writes diagnostics."""
-    return hashlib.sha256(repr(context.results.stamp(run)).encode()).hexdigest()
+def follows(asked: RunRequest) -> object:
+    """What it shows."""
+    return asked.context.results.stamp(asked.run, "diagnostics")
 
 
 def _head(title: str, figure_id: str, file_name: str) -> html.Div:

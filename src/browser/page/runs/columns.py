@@ -5,32 +5,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from browser.page.parts.limits import cell
 from browser.reading import Curve, Run
-from browser.reading.configs import MISSING
 from browser.stats import best_value, final_value
 from browser.usual import USUAL_METRICS, usual_metrics
 
 CONFIG = "config"
 
 
-def _lowest(curve: Curve) -> float:
-    values = curve.finite().values
-    return float(values.min()) if len(values) else np.nan
-
-
-def _mean_of_ten(curve: Curve) -> float:
-    return final_value(curve, 10)
-
-
 # the outcomes of a statistic of a run
 ROLL_UPS: Mapping[str, Callable[[Curve], float]] = {
     "last": final_value,
     "best": best_value,
-    "lowest": _lowest,
-    "mean10": _mean_of_ten,
+    "lowest": lambda curve: float(np.min(curve.finite().values, initial=np.inf)),
+    "mean10": lambda curve: final_value(curve, 10),
 }
-_ROLL_UP_TITLES = {"last": "last", "best": "best", "lowest": "lowest", "mean10": "mean of the last 10"}
 
 USUAL = ("test_return_mean", "test_battle_won_mean")
 _USUAL_TITLES = {USUAL[0]: "Return", USUAL[1]: "Win rate"}
@@ -50,7 +38,8 @@ class Column(NamedTuple):
     @property
     def title(self) -> str:
         """As the table's head has it."""
-        return self.key if self.kind == CONFIG else f"{_ROLL_UP_TITLES[self.kind]} {self.key}"
+        words = {CONFIG: "", "mean10": "mean of the last 10 "}
+        return words.get(self.kind, f"{self.kind} ") + self.key
 
 
 def parse_column(name: str) -> Column | None:
@@ -151,10 +140,3 @@ def _number(field: str, title: str, width: int, form: str = "number") -> dict[st
         "filter": "agNumberColumnFilter",
         "valueFormatter": {"function": f"{form}({'params' if form == 'number' else 'params.value'})"},
     }
-
-
-def config_text(value: Any) -> Any:
-    """A config value as a cell: numbers stay sortable numbers."""
-    if value is MISSING:
-        return None
-    return cell(value)

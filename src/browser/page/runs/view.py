@@ -1,25 +1,24 @@
 """The table of all runs, which follows the folder as it changes."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.exceptions import PreventUpdate
 from dash_ag_grid import AgGrid
 
 from browser.page.parts import address
 from browser.page.parts.components import EVERY_COLUMN, GRID_OPTIONS, dropdown, field, notices, table_buttons
-from browser.page.parts.context import Context
+from browser.page.parts.context import Context, revision_of
+from browser.page.parts.frame import View
 from browser.page.parts.limits import MOST_MESSAGES, MOST_RUNS
 from browser.page.runs.columns import CONFIG, ROLL_UPS, Column, Usual, definitions, parse_column, usual_columns
-from browser.page.runs.rows import RowTracker
+from browser.page.runs.rows import Row, Rows
 from browser.reading import varying_keys
 from browser.reading.configs import config_keys
 from browser.usual import metric_counts
 from utils.nearest import suggestion
-
-PATH = "/"
-TITLE = "Runs"
-SETTINGS = ("columns", "archived", "runs", "filter", "search", "sort")
 
 MOST_COLUMNS = 30
 
@@ -31,26 +30,28 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     known, usual = known_columns(context)
     columns = asked_columns(known, address.names(query, "columns"), wrong)
     archived = query.get("archived") == "1"
-    changes = tracker(context).changes([*usual.columns(), *columns], archived)
-    _, unknown = context.chosen(address.names(query, "runs"))
+    rows = _rows(context, usual, columns, archived)
+    asked = address.names(query, "runs")
+    _, unknown = context.chosen(asked)
     if unknown:
         wrong.append(f"There is no run '{unknown[0][:100]}' in this folder.")
     if len(runs) > MOST_RUNS:
         wrong.append(f"The newest {MOST_RUNS:,} of {len(runs):,} runs are shown.")
-    ticked = [run_id for run_id in address.names(query, "runs") if run_id not in unknown]
+    search = query.get("search", "")
     grid = AgGrid(
         id="runs-grid",
         columnDefs=definitions(columns, usual, context.write, _sort(query)),
-        rowData=changes.added,
+        rowData=rows,
+        # by which the table finds out for itself what has changed, and keeps the rest: ticks, filters, its place
         getRowId="params.data.id",
-        selectedRows={"ids": ticked},
+        selectedRows={"ids": [run_id for run_id in asked if run_id not in unknown]},
         filterModel=_filter_model(query, wrong),
         defaultColDef={**EVERY_COLUMN, "floatingFilter": True, "suppressFloatingFilterButton": True},
         dashGridOptions={
             **GRID_OPTIONS,
             "rowSelection": {"mode": "multiRow", "selectAll": "filtered", "enableClickSelection": False},
             "selectionColumnDef": {"pinned": "left", "width": 48},
-            "quickFilterText": query.get("search", ""),
+            "quickFilterText": search,
             "rowHeight": 36,
             "localeText": {"noRowsToShow": "No runs yet. New runs will appear here."},
         },
@@ -58,24 +59,18 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
         className="ag-theme-quartz grid tall",
         style={"height": None},
     )
+    more_columns = dropdown(
+        "runs-columns",
+        _offered(context, known, columns),
+        [column.name for column in columns],
+        multi=True,
+        clearable=True,
+        searchable=True,
+        placeholder="config keys and statistics",
+    )
     controls = [
-        field(
-            "Search",
-            dcc.Input(id="runs-search", type="search", value=query.get("search", ""), placeholder="any text"),
-        ),
-        field(
-            "More columns",
-            dropdown(
-                "runs-columns",
-                _offered(context, known, columns),
-                [column.name for column in columns],
-                multi=True,
-                clearable=True,
-                searchable=True,
-                placeholder="config keys and statistics",
-            ),
-            wide=True,
-        ),
+        field("Search", dcc.Input(id="runs-search", type="search", value=search, placeholder="any text")),
+        field("More columns", more_columns, wide=True),
         dcc.Checklist(
             id="runs-archived",
             options=[{"value": "1", "label": "show archived"}],
@@ -83,24 +78,20 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             className="check",
         ),
     ]
-    bar = html.Div(
-        [
-            html.Span(f"{len(runs):,} runs", id="runs-count", className="count"),
-            html.Button("Compare", id="runs-compare", className="primary"),
-            html.Button("Matrix", id="runs-matrix"),
-            html.Span(className="gap"),
-            *table_buttons("runs-grid", "runs"),
-        ],
-        className="bar",
-    )
+    bar = [
+        html.Span(f"{len(runs):,} runs", id="runs-count", className="count"),
+        html.Button("Compare", id="runs-compare", className="primary"),
+        html.Button("Results table", id="runs-results"),
+        html.Span(className="gap"),
+        *table_buttons("runs-grid", "runs"),
+    ]
     return html.Div(
         [
             html.Div(controls, className="controls"),
             notices(wrong),
-            bar,
+            html.Div(bar, className="bar"),
             grid,
-            dcc.Store(id="runs-revision", data=changes.revision),
-            dcc.Store(id="runs-usual", data=list(usual)),
+            dcc.Store(id="runs-revision", data=_revision(usual, columns, rows)),
         ],
         className="view runs",
     )
@@ -110,31 +101,17 @@ def register(app: Dash, context: Context) -> None:
     """Its callbacks."""
 
     @app.callback(
-        Output("runs-grid", "rowTransaction"),
-        Output("runs-revision", "data"),
-        Output("runs-grid", "columnDefs", allow_duplicate=True),
-        Output("runs-grid", "rowData", allow_duplicate=True),
-        Output("runs-usual", "data"),
-        Input("tick", "n_intervals"),
-        State("runs-revision", "data"),
-        State("runs-usual", "data"),
-        State("runs-columns", "value"),
-        State("runs-archived", "value"),
-        prevent_initial_call=True,
-    )
-    def follow(_: Any, revision: str | None, usual: Any, columns: list[str] | None, archived: list[str] | None):
-        return news(context, revision, usual, columns, archived)
-
-    @app.callback(
         Output("runs-grid", "columnDefs"),
         Output("runs-grid", "rowData"),
-        Output("runs-revision", "data", allow_duplicate=True),
+        Output("runs-revision", "data"),
+        Input("tick", "n_intervals"),
         Input("runs-columns", "value"),
         Input("runs-archived", "value"),
+        State("runs-revision", "data"),
         prevent_initial_call=True,
     )
-    def choose(columns: list[str] | None, archived: list[str] | None):
-        return chosen_table(context, columns, archived)
+    def follow(_: Any, columns: Any, archived: Any, revision: Any) -> tuple:
+        return refreshed(context, columns, archived, revision)
 
     app.clientside_callback(
         ClientsideFunction("muster", "search"),
@@ -156,54 +133,52 @@ def register(app: Dash, context: Context) -> None:
         Input("runs-archived", "value"),
         prevent_initial_call=True,
     )
-    for button, path in (("runs-compare", "/compare"), ("runs-matrix", "/matrix")):
+    for name in ("compare", "results"):
         app.clientside_callback(
-            ClientsideFunction("muster", f"open_{path[1:]}"),
+            ClientsideFunction("muster", f"open_{name}"),
             Output("url", "pathname", allow_duplicate=True),
             Output("url", "search", allow_duplicate=True),
-            Input(button, "n_clicks"),
+            Input(f"runs-{name}", "n_clicks"),
             State("runs-grid", "selectedRows"),
             prevent_initial_call=True,
         )
 
 
-def news(context: Context, revision: str | None, shown: Any, columns: Any, archived: Any) -> tuple:
-    """The changes of a table since a revision.
+VIEW = View("/", ("columns", "archived", "runs", "filter", "search", "sort"), layout, register, "Runs")
+
+
+def refreshed(context: Context, columns: Any, archived: Any, shown: Any) -> tuple[Any, Any, dict[str, str]]:
+    """The table's definitions of columns and its rows, `no_update` for what is as shown, and their revision.
 
     Args:
-        shown: the `Usual` columns that it has, as a list.
+        columns: the chosen ones; any value is taken.
+        shown: the revision of what the asking window shows.
 
-    Returns:
-        A row transaction and the new revision; or, when this server does not know what the table has, the revision with
-        all rows; or, when new runs need other usual columns, definitions and those columns, too. `no_update` for
-        unchanged parts.
+    Raises:
+        PreventUpdate: it shows all of it.
     """
     known, usual = known_columns(context)
-    if json.dumps(shown) != json.dumps(usual):
-        definitions_now, rows, new = chosen_table(context, columns, archived)
-        return no_update, new, definitions_now, rows, list(usual)
-    chosen = asked_columns(known, _texts(columns), [])
-    changes = tracker(context).changes([*usual.columns(), *chosen], bool(archived), str(revision or ""))
-    if not changes:
-        return (no_update,) * 5
-    if changes.whole:
-        return no_update, changes.revision, no_update, changes.added, no_update
-    transaction = {"add": changes.added, "update": changes.updated, "remove": [{"id": key} for key in changes.removed]}
-    made = {what: rows for what, rows in transaction.items() if rows} | {"addIndex": 0}
-    return made, changes.revision, *(no_update,) * 3
+    names = [name for name in columns if isinstance(name, str)] if isinstance(columns, list) else []
+    chosen = asked_columns(known, names, [])
+    rows = _rows(context, usual, chosen, bool(archived))
+    now = _revision(usual, chosen, rows)
+    if now == shown:
+        raise PreventUpdate
+    old = shown if isinstance(shown, Mapping) else {}
+    return (
+        definitions(chosen, usual, context.write) if now["columns"] != old.get("columns") else no_update,
+        rows if now["rows"] != old.get("rows") else no_update,
+        now,
+    )
 
 
-def chosen_table(context: Context, columns: Any, archived: Any) -> tuple[list[dict], list[dict], str]:
-    """Definitions of the chosen columns, all rows, and their revision."""
-    known, usual = known_columns(context)
-    chosen = asked_columns(known, _texts(columns), [])
-    changes = tracker(context).changes([*usual.columns(), *chosen], bool(archived))
-    return definitions(chosen, usual, context.write), changes.added, changes.revision
+def _rows(context: Context, usual: Usual, columns: list[Column], archived: bool) -> list[Row]:
+    kept: Rows = context.kept("rows", lambda: Rows(context))
+    return kept.rows([*usual.columns(), *columns], archived)
 
 
-def tracker(context: Context) -> RowTracker:
-    """The folder's rows, kept with the context."""
-    return context.kept("rows", lambda: RowTracker(context))
+def _revision(usual: Usual, columns: list[Column], rows: list[Row]) -> dict[str, str]:
+    return {"columns": revision_of((usual, columns)), "rows": revision_of(rows)}
 
 
 def known_columns(context: Context) -> tuple[list[str], Usual]:
@@ -233,11 +208,7 @@ def _offered(context: Context, known: list[str], columns: list[Column]) -> dict[
     varying = [f"{CONFIG}:{key}" for key in varying_keys(run.newest for run in context.runs())]
     rolled = [name for name in known if not name.startswith(f"{CONFIG}:")]
     ordered = dict.fromkeys([*(column.name for column in columns), *varying, *rolled, *known])
-    return {name: parse_column(name).title for name in ordered}
-
-
-def _texts(values: Any) -> list[str]:
-    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+    return {name: column.title for name in ordered if (column := parse_column(name)) is not None}
 
 
 def _sort(query: dict[str, str]) -> tuple[str, str] | None:

@@ -4,7 +4,10 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, html
+from dash import ClientsideFunction, Dash, Input, Output, html, set_props
+from dash.development.base_component import Component
+from flask import redirect, request
+from werkzeug.wrappers import Response
 
 from browser.page.parts import address
 from browser.page.parts.components import notices
@@ -13,9 +16,9 @@ from browser.page.parts.frame import INDEX, frame, message
 from browser.page.server.security import guard
 from browser.page.views import VIEWS
 from browser.reading import Results
-from utils.errors import ConfigError
+from utils.errors import ConfigError, MusterError
 
-_ASSETS = Path(__file__).parent.parent / "assets"
+_ASSETS = Path(__file__).parents[1] / "assets"
 
 
 def create_app(root: Path, write: bool = False, token: str | None = None) -> Dash:
@@ -46,11 +49,16 @@ def create_app(root: Path, write: bool = False, token: str | None = None) -> Das
         on_error=_report,
     )
     app.logger.setLevel(logging.ERROR)
-    app.layout = frame(context)
+    app.layout = frame(context, VIEWS)
 
     @app.callback(Output("view", "children"), Input("url", "pathname"), Input("url", "search"))
-    def route(path: Any, search: Any):
+    def route(path: Any, search: Any) -> Component:
         return view_of(context, *(part if isinstance(part, str) else None for part in (path, search)))
+
+    @app.server.get("/matrix")
+    def renamed() -> Response:
+        """Addresses of before lead to the results table."""
+        return redirect(f"/results?{request.query_string.decode()}")
 
     app.clientside_callback(
         ClientsideFunction("muster", "address"), Output("nav", "data-address"), Input("address", "data")
@@ -74,26 +82,24 @@ def create_app(root: Path, write: bool = False, token: str | None = None) -> Das
     return app
 
 
-def view_of(context: Context, path: str | None, search: str | None) -> html.Div:
+def view_of(context: Context, path: str | None, search: str | None) -> Component:
     """The view at an address; one that is wrong is answered in a sentence."""
     for view in VIEWS:
-        if (path or "/") == view.PATH:
+        if (path or "/") == view.path:
             query = address.parse(search)
             try:
                 shown = view.layout(context, query)
             except ConfigError as error:
                 return message("This does not exist", str(error))
-            unknown = address.unknown(query, view.SETTINGS)
+            unknown = address.unknown(query, view.settings)
             return html.Div([notices(unknown), shown], className="view") if unknown else shown
     return message("There is no such page", "Choose one of the pages above.")
 
 
-def _report(error: Exception):
+def _report(error: Exception) -> None:
     """Report a failed callback: a sentence on the page, and a traceback on the terminal if it is a bug."""
-    from dash import set_props
-
-    if isinstance(error, ConfigError):
-        set_props("notice", {"children": str(error)})
-    else:
+    said = str(error)
+    if not isinstance(error, MusterError):
         logging.getLogger("browser").error("Part of the page failed.", exc_info=error)
-        set_props("notice", {"children": "Part of the page failed; see the terminal."})
+        said = "Part of the page failed; see the terminal."
+    set_props("notice", {"children": said})

@@ -1,6 +1,5 @@
 """Suites: how far the runs of each algorithm are on each map, as the folder changes."""
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,8 +8,8 @@ from dash.exceptions import PreventUpdate
 
 from browser.page.parts import address
 from browser.page.parts.components import card, facts, table
-from browser.page.parts.context import Context
-from browser.page.parts.frame import message
+from browser.page.parts.context import Context, revision_of
+from browser.page.parts.frame import View, message
 from browser.page.parts.limits import MOST_RUNS
 from browser.reading.files import inside
 from records.layout import SEARCH, SUITES
@@ -26,8 +25,6 @@ from utils.plain_values import shown as plain
 from utils.timehelper import about
 
 PATH = "/suites"
-TITLE = "Suites"
-SETTINGS = ("suite",)
 
 # of the list of all
 MOST_SUITES = 100
@@ -63,58 +60,54 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     if not (name := query.get("suite", "")):
         rows = [html.Tr([html.Td(dcc.Link(one, href=address.link(PATH, {"suite": one}))), _line(context, one)])
                 for one in names[:MOST_SUITES]]  # fmt: skip
-        return html.Div([html.H1(TITLE), html.Table(rows, className="plain")], className="view")
+        return html.Div([html.H1("Suites"), html.Table(rows, className="plain")], className="view")
     if name not in names:
         raise ConfigError(f"There is no suite '{name[:100]}'.{suggestion(name[:100], names, limit=20)}")
-    content = shown(context, name)
+    content, revision = refreshed(context, name)
     return html.Div(
         [
             html.H1(name),
             html.Div(content, id="suite-content", className="view"),
             dcc.Store(id="suite-name", data=name),
-            dcc.Store(id="suite-digest", data=digest_of(content)),
+            dcc.Store(id="suite-revision", data=revision),
         ]
     )
 
 
 def register(app: Dash, context: Context) -> None:
-    """The table follows the folder."""
+    """The content follows the folder."""
 
     @app.callback(
         Output("suite-content", "children"),
-        Output("suite-digest", "data"),
+        Output("suite-revision", "data"),
         Input("tick", "n_intervals"),
         State("suite-name", "data"),
-        State("suite-digest", "data"),
+        State("suite-revision", "data"),
         prevent_initial_call=True,
     )
-    def follow(_: Any, name: Any, digest: Any):
-        return changed(context, name, digest)
+    def follow(_: Any, name: Any, revision: Any) -> tuple[list[Any], str]:
+        if not isinstance(name, str) or name not in suite_names(context.root):
+            raise PreventUpdate
+        return refreshed(context, name, revision)
 
 
-def changed(context: Context, name: Any, digest: Any) -> tuple[list[Any], str]:
-    """The content now, and its digest.
+VIEW = View(PATH, ("suite",), layout, register, "Suites")
 
-    Args:
-        digest: of what the asking window shows; each window has its own.
+
+def refreshed(context: Context, name: str, shown: Any = None) -> tuple[list[Any], str]:
+    """The content of a suite's view, and its revision.
 
     Raises:
-        PreventUpdate: it shows this content already, or there is no such suite.
+        PreventUpdate: the asking window shows this revision.
     """
-    if not isinstance(name, str) or name not in suite_names(context.root):
-        raise PreventUpdate
-    content = shown(context, name)
-    if (now := digest_of(content)) == digest:
+    content = content_of(context, name)
+    now = revision_of(content)
+    if now == shown:
         raise PreventUpdate
     return content, now
 
 
-def digest_of(content: list[Any]) -> str:
-    """Changes when anything in it does."""
-    return hashlib.sha256(str(content).encode()).hexdigest()
-
-
-def shown(context: Context, name: str) -> list[Any]:
+def content_of(context: Context, name: str) -> list[Any]:
     """The parts of a suite's view."""
     folder, runs, newest = _read(context, name)
     found = suite_table(runs, newest)
@@ -123,7 +116,7 @@ def shown(context: Context, name: str) -> list[Any]:
     ids = [run.id for run in context.runs() if run.token in tokens][:MOST_RUNS]
     links = [
         dcc.Link(title, href=address.link(path, {"runs": ids, "group": "label"}))
-        for path, title in (("/matrix", "matrix"), ("/compare", "curves"))
+        for path, title in (("/results", "results table"), ("/compare", "curves"))
     ]
     failed = [(run, attempt) for run in runs if (attempt := newest.get(run.id)) and attempt.state == FAILED]
     return [

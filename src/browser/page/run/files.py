@@ -4,14 +4,17 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-from dash import html
-from flask import Flask, Response, request
+from dash import Dash, html
+from flask import Response, request
 
 from browser.page.parts import address
 from browser.page.parts.answers import file_answer, refusal
 from browser.page.parts.components import card, table, table_buttons
-from browser.page.parts.context import Context
+from browser.page.parts.context import Context, state_of
 from browser.page.parts.limits import LONGEST_FACT, short
+from browser.page.replays.replay_files import replays_of
+from browser.page.replays.replay_table import replay_table
+from browser.page.run.request import RunRequest
 from browser.reading import Run
 from browser.reading.artifacts import RunFile
 from utils.errors import ConfigError
@@ -39,14 +42,14 @@ _TEXT_NAMES = tuple(".txt .md .json .jsonl .yaml .yml .csv .tsv .log .py .toml .
 _POLICY = "default-src 'none'; style-src 'none'; sandbox; frame-ancestors 'none'"
 
 
-def register_files(server: Flask, context: Context) -> None:
+def register(app: Dash, context: Context) -> None:
     """Serve `/file?run=<id>&path=<path>` as a download; with `show=1` a picture as such.
 
     Only the files that are listed for the run are served: regular ones, below the results folder, over no link, and
     none that is longer than LARGEST_DOWNLOAD.
     """
 
-    @server.get(ADDRESS)
+    @app.server.get(ADDRESS)
     def file() -> Response:
         path, shown = request.args.get("path", ""), request.args.get("show") == "1"
         try:
@@ -99,9 +102,27 @@ def file_link(run: Run, file: RunFile, **query: str) -> str:
     return address.link(ADDRESS, {"run": run.id, "path": str(file.path), **query})
 
 
-def left_behind(context: Context, run: Run) -> html.Section:
+def follows(asked: RunRequest) -> object:
+    """What the cards show: records grow all the time, so only their names count."""
+    files = [str(file.path) for file in asked.context.results.files_of(asked.run) if file.kind != "record"]
+    return state_of(asked.run), files
+
+
+def draw(asked: RunRequest) -> list[html.Section | None]:
+    """The artifacts, all files, and the replays."""
+    context, run = asked.context, asked.run
+    found = context.results.files_of(run)
+    return [_artifacts(context, run, found), _files(context, run, found), _replays(context, run)]
+
+
+def _replays(context: Context, run: Run) -> html.Section:
+    found = replays_of(context, run.id)
+    none = html.P("None. save_replay=True records the last test.", className="note")
+    return card("Replays", replay_table(context, found, run.id) if found else none)
+
+
+def _files(context: Context, run: Run, files: list[RunFile]) -> html.Section:
     """All files in a table, each with a link that downloads it."""
-    files = context.results.files_of(run)
     if not files:
         return card("Files", html.P("None.", className="note"))
     episodes = _episodes(context, run)
@@ -130,9 +151,9 @@ def left_behind(context: Context, run: Run) -> html.Section:
     return card("Files", table("run-files", columns, rows), tools=table_buttons("run-files", "run-files"))
 
 
-def shown_artifacts(context: Context, run: Run) -> html.Section | None:
+def _artifacts(context: Context, run: Run, files: list[RunFile]) -> html.Section | None:
     """The pictures and texts among Sacred's artifacts, or None."""
-    given = [one for one in context.results.files_of(run) if one.kind == "artifact" and not one.problem]
+    given = [one for one in files if one.kind == "artifact" and not one.problem]
     pictures = [one for one in given if one.size <= LARGEST_PICTURE and _is_picture(context, one)]
     texts = [one for one in given if one.path.name.lower().endswith(_TEXT_NAMES)]
     if not pictures and not texts:

@@ -1,6 +1,13 @@
-"""Writing, if browse.py was started with --write: tags and notes, archiving, deleting to the bin."""
+"""Writing, if browse.py was started with --write: tags and notes, archiving, deleting to the bin.
 
+The bin is a hidden folder beside the runs, from which a run can be moved back by hand.
+"""
+
+import json
+import os
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
@@ -9,15 +16,19 @@ from dash.exceptions import PreventUpdate
 from browser.page.parts.components import card, field
 from browser.page.parts.context import Context
 from browser.page.parts.notes import LONGEST_NOTE, NONE, NotWrittenError, tags_of
-from browser.page.runs.bin import move_to_bin
+from browser.page.run.request import RunRequest
 from browser.reading import Run
+from browser.reading.files import inside, is_file_name
+from records.layout import NAMED_BY_TOKEN
 
+BIN = ".bin"
 # what the button offers
 ARCHIVE, RESTORE = "Archive", "Restore from the archive"
 
 
-def writing_card(context: Context, run: Run) -> html.Section | None:
+def draw(asked: RunRequest) -> html.Section | None:
     """A run's tags and note: editable with --write, read-only without it, omitted if empty."""
+    context, run = asked.context, asked.run
     note = context.notes.of(run)
     if not context.write:
         if note == NONE:
@@ -46,7 +57,7 @@ def writing_card(context: Context, run: Run) -> html.Section | None:
     )
 
 
-def register_writing(app: Dash, context: Context) -> None:
+def register(app: Dash, context: Context) -> None:
     """The callbacks of that card, with --write only."""
     if not context.write:
         return
@@ -103,3 +114,37 @@ def written(
     context.notes.write(run, note)
     said, offered = ("archived", RESTORE) if note.archived else ("saved", ARCHIVE)
     return said, offered, no_update, no_update
+
+
+def move_to_bin(root: Path, run: Run) -> Path:
+    """Move all that a run left, of all its sessions, to a new folder in the bin, and return that.
+
+    Its file moved.json lists the former places. Nothing is deleted.
+
+    Raises:
+        NotWrittenError: the run is still running, or it cannot be moved; what was moved by then is moved back.
+        OutsideResultsError: something of the run lies outside the results folder, or the bin is a link.
+    """
+    if any(session.status_at() == "RUNNING" for session in run.sessions):
+        raise NotWrittenError("This run is still running; stop it before deleting it.")
+    folders = [session.folder for session in run.sessions if session.folder is not None]
+    if run.token and is_file_name(run.token):
+        folders += [Path(part, run.token) for part in NAMED_BY_TOKEN]
+    there = [folder for folder in folders if inside(root, folder).is_dir() and not (root / folder).is_symlink()]
+    if any(inside(root, folder) == root for folder in there):
+        raise NotWrittenError("This run is the whole results folder; delete it by hand.")
+    place = inside(root, BIN) / f"{datetime.now(UTC):%Y-%m-%d_%H-%M-%S-%f}"
+    moved: list[Path] = []
+    try:
+        for folder in there:
+            target = place / folder
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(root / folder, target)
+            moved.append(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "moved.json").write_text(json.dumps([str(folder) for folder in moved], indent=1), encoding="utf-8")
+    except OSError as error:
+        for folder in reversed(moved):
+            os.rename(place / folder, root / folder)
+        raise NotWrittenError(f"The run could not be moved to {place}: {error.strerror}.") from None
+    return place

@@ -1,7 +1,5 @@
-"""The requests of the views Compare and Matrix, read from an address or from their controls."""
+"""The requests of the views Compare and Results table, read from an address or from their controls."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -28,7 +26,7 @@ SINGLE = "runs"
 
 
 @dataclass(frozen=True)
-class Wish:
+class Request:
     """A requested comparison.
 
     Attributes:
@@ -36,7 +34,7 @@ class Wish:
         metric: a statistic; empty if no run has any.
         group: config keys that make an algorithm.
         axis, band, smoothing: of the curves; the band may be SINGLE.
-        score, last, step: of the matrix, see `Comparison.scores`.
+        score, last, step: of the results table, see `Comparison.scores`.
         only: what is left out, see `Comparison`.
         hide: algorithms that are not drawn, as `hidden_name` writes them.
     """
@@ -53,25 +51,24 @@ class Wish:
     only: tuple[str, ...] = ()
     hide: tuple[str, ...] = ()
 
-    def address(self, path: str) -> str:
-        """The view's address, without defaults."""
-        usual = Wish()
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        kept = {name: value for name, value in values.items() if value != getattr(usual, name)}
-        return address.link(path, kept)
+    def address(self, path: str, **changes: Any) -> str:
+        """The address of the view with this path, with changes such as a `Remedy` has, and without defaults."""
+        changed, usual = replace(self, **changes), Request()
+        values = {one.name: getattr(changed, one.name) for one in fields(self)}
+        return address.link(path, {name: value for name, value in values.items() if value != getattr(usual, name)})
 
 
 # report.py's names of the same
 _OF_REPORTS = {"smooth": "smoothing", "group-by": "group"}
 # what an address may say
-WISHES = (*(one.name for one in fields(Wish)), *_OF_REPORTS)
+SETTINGS = (*(one.name for one in fields(Request)), *_OF_REPORTS)
 
 
 @dataclass
 class Compared:
-    """A valid wish, its runs, and the invalid parts of the request (a sentence each)."""
+    """A valid request, its runs, and the invalid parts of what was asked for (a sentence each)."""
 
-    wish: Wish
+    request: Request
     runs: list[Run]
     comparison: Comparison
     metrics: list[str]
@@ -83,9 +80,7 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
     """The comparison that an address requests, with defaults in place of invalid parts."""
     wrong: list[str] = []
     query = {_OF_REPORTS.get(name, name): value for name, value in query.items()}
-    asked = address.names(query, "runs")
-    runs, unknown = context.chosen(asked)
-    runs = [run for run in runs if asked or not context.notes.of(run).archived]
+    runs, unknown = asked_runs(context, query)
     if unknown:
         more = f", and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         wrong.append(f"There is no run '{unknown[0][:100]}'{more} in this folder.")
@@ -99,8 +94,8 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
     if metric != usual and not comparison.has(metric):
         wrong.append(f"No run has the statistic '{metric[:100]}'.{suggestion(metric[:100], metrics, limit=5)}")
         metric = usual
-    wish = Wish(
-        tuple(run.id for run in runs) if asked else (),
+    request = Request(
+        tuple(run.id for run in runs) if address.names(query, "runs") else (),
         metric,
         group,
         address.choice(query, "axis", AXES, "steps", wrong),
@@ -112,34 +107,22 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
         only,
         tuple(name for name in address.names(query, "hide") if name in map(hidden_name, comparison.labels())),
     )
-    return Compared(wish, runs, comparison, sorted({*metrics, *([metric] if metric else [])}), keys, wrong)
+    return Compared(request, runs, comparison, sorted({*metrics, *([metric] if metric else [])}), keys, wrong)
 
 
-def stands_for(runs: list[Run]) -> str:
-    """Changes when a run ends, logs or appears; the start of the digest of the shown data."""
-    states = [[run.id, run.status_at(), len(run.sessions)] for run in runs]
-    return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]
-
-
-def settled(context: Context, query: Mapping[str, str], digest: Any) -> bool:
-    """Whether the data shown with this digest cannot have changed: the same runs, all of them ended."""
+def asked_runs(context: Context, query: Mapping[str, str]) -> tuple[list[Run], list[str]]:
+    """The runs that an address asks for, by default all that are not archived, and the ids that no run has."""
     asked = address.names(query, "runs")
-    runs, _ = context.chosen(asked)
-    runs = [run for run in runs if asked or not context.notes.of(run).archived]
-    running = any(run.status_at() == "RUNNING" for run in runs)
-    return isinstance(digest, str) and not running and digest.startswith(stands_for(runs))
+    runs, unknown = context.chosen(asked)
+    return [run for run in runs if asked or not context.notes.of(run).archived], unknown
 
 
-def query_of(runs: object, **controls: object) -> dict[str, str]:
-    """The values of controls, in the form of an address: one way in, with one check."""
-    query = {"runs": runs, **controls}
-    texts = {key: ",".join(map(str, value)) if isinstance(value, list) else value for key, value in query.items()}
+def query_of(values: Mapping[str, object]) -> dict[str, str]:
+    """The values of controls, or of a request, in the form of an address: one way in, with one check."""
+    texts = {
+        key: ",".join(map(str, value)) if isinstance(value, list | tuple) else value for key, value in values.items()
+    }
     return {key: str(value) for key, value in texts.items() if value not in (None, "")}
-
-
-def narrowed(wish: Wish, runs: list[Run]) -> Wish:
-    """The same wish for these runs only."""
-    return replace(wish, runs=tuple(run.id for run in runs))
 
 
 def metric_options(metrics: list[str]) -> dict[str, str]:
@@ -150,11 +133,6 @@ def metric_options(metrics: list[str]) -> dict[str, str]:
 def hidden_name(label: str) -> str:
     """An algorithm's label in an address, where a comma separates names."""
     return label.replace(",", ";")
-
-
-def changed_address(wish: Wish, changes: Mapping[str, Any], path: str) -> str:
-    """The address of a view with a wish that a `Remedy` has changed."""
-    return replace(wish, **changes).address(path)
 
 
 def _is_choice(name: str, wrong: list[str]) -> bool:

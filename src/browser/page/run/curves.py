@@ -1,0 +1,107 @@
+"""Curves of a run: a small figure for each chosen statistic."""
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, html
+from dash.exceptions import PreventUpdate
+
+from browser.figures import metric_title, run_curves
+from browser.page.compare.request import AXIS_TITLES, metric_options
+from browser.page.parts import address
+from browser.page.parts.components import card, dropdown, field, graph, notices, png_button
+from browser.page.parts.context import Context, revision_of
+from browser.page.parts.frame import follow_address
+from browser.page.parts.limits import MOST_ASKED, MOST_MESSAGES
+from browser.page.run.request import RunRequest
+from browser.reading import Run
+from utils.nearest import suggestion
+
+MOST_METRICS = 12
+FIGURE_HEIGHT = 260
+
+
+def draw(asked: RunRequest) -> html.Section:
+    """The controls, and the figures that the address asks for."""
+    context, run, wrong = asked.context, asked.run, list[str]()
+    known = context.results.metric_keys(run)
+    metrics = _asked_metrics(known, address.names(asked.query, "metrics"), wrong)
+    axis = address.choice(asked.query, "axis", AXIS_TITLES, "steps", wrong)
+    figures, own, revision = refreshed(context, run.id, metrics, axis)
+    controls = [
+        field("Statistics", dropdown("run-metrics", metric_options(known), metrics, multi=True), wide=True),
+        field("Over", dropdown("run-axis", AXIS_TITLES, axis)),
+    ]
+    return card(
+        "Curves",
+        notices(wrong),
+        html.Div(controls, className="controls"),
+        html.Div(figures, id="run-figures", className="cards"),
+        dcc.Store(id="run-address", data=own),
+        dcc.Store(id="run-figures-revision", data=revision),
+    )
+
+
+def register(app: Dash, context: Context) -> None:
+    """The figures follow the run and the controls, which stay as they are."""
+    follow_address(app, "run-address")
+
+    @app.callback(
+        Output("run-figures", "children"),
+        Output("run-address", "data"),
+        Output("run-figures-revision", "data"),
+        Input("tick", "n_intervals"),
+        Input("run-metrics", "value"),
+        Input("run-axis", "value"),
+        State("run-id", "data"),
+        State("run-figures-revision", "data"),
+        prevent_initial_call=True,
+    )
+    def follow(_: Any, metrics: Any, axis: Any, run_id: Any, revision: Any) -> tuple[list, str, str]:
+        return refreshed(context, str(run_id), metrics, axis, revision)
+
+
+def refreshed(context: Context, run_id: str, metrics: Any, axis: Any, shown: Any = None) -> tuple[list, str, str]:
+    """The figures, the address and their revision; of the controls' values any are taken.
+
+    Raises:
+        PreventUpdate: the asking window shows this revision.
+    """
+    run = context.run(run_id)
+    now = revision_of((metrics, axis, context.results.stamp(run, "curves")))
+    if now == shown:
+        raise PreventUpdate
+    known = context.results.metric_keys(run)
+    names = [name for name in metrics if isinstance(name, str)] if isinstance(metrics, list) else []
+    chosen, axis = _asked_metrics(known, names, []), axis if isinstance(axis, str) and axis in AXIS_TITLES else "steps"
+    query = {
+        "run": run.id,
+        "metrics": [] if chosen == _asked_metrics(known, [], []) else chosen,
+        "axis": "" if axis == "steps" else axis,
+    }
+    return _figures(context, run, chosen, axis), address.link("/run", query), now
+
+
+def _figures(context: Context, run: Run, metrics: list[str], axis: str) -> list:
+    curves = context.results.curves(run, metrics)
+    figures = []
+    for index, key in enumerate(metrics):
+        if key not in curves:
+            continue
+        figure = run_curves({run.id: curves[key]}, key, axis)
+        if not figure.data:
+            continue
+        figure.update_layout(height=FIGURE_HEIGHT, showlegend=False, margin={"t": 10, "b": 40})
+        figure.update_yaxes(title_text="")
+        figure_id = f"run-curve-{index}"
+        head = html.Div([html.Span(metric_title(key), className="label"), png_button(figure_id, key)], className="head")
+        figures.append(html.Div([head, graph(figure, figure_id)], key=key))
+    return figures or [html.P("Nothing was logged on this axis.", className="note")]
+
+
+def _asked_metrics(known: list[str], names: list[str], wrong: list[str]) -> list[str]:
+    for name in names[:MOST_ASKED]:
+        if name not in known and len(wrong) < MOST_MESSAGES:
+            wrong.append(f"This run has no statistic '{name[:100]}'.{suggestion(name[:100], known, limit=5)}")
+    asked = [name for name in dict.fromkeys(names) if name in known][:MOST_METRICS]
+    usual = ("test_return_mean", "test_battle_won_mean", "return_mean", "loss")
+    return asked or [key for key in usual if key in known][:3] or known[:2]
