@@ -53,12 +53,12 @@ if multiprocessing.parent_process() is not None:
 @pytest.mark.parametrize("kind", RUNS)
 def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path, monkeypatch):
     driven, races_of = {}, {}
-    begin, step = BatchedRaces.begin, BatchedRaces.step
+    place, step = BatchedRaces._place, BatchedRaces.step
 
     def beginning(self, which):
         for b in np.flatnonzero(which).tolist():
             races_of[id(self), b] = []
-        return begin(self, which)
+        return place(self, which)
 
     def stepping(self, actions):
         playing = self.state.race["ended"] == 0
@@ -70,7 +70,7 @@ def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path
         return outputs
 
     accelerate_only(monkeypatch)
-    monkeypatch.setattr(BatchedRaces, "begin", beginning)
+    monkeypatch.setattr(BatchedRaces, "_place", beginning)
     monkeypatch.setattr(BatchedRaces, "step", stepping)
     algorithm, settings = RUNS[kind]
     config = compose_config(algorithm, "racing").config

@@ -16,7 +16,6 @@ BEFORE, AFTER = 20, 1000
 ROW = 12  # zones from one row of the grid to the next
 FIRST = 1  # the first zone with a midpoint before it
 # 3 steerings x {accelerate, nothing, brake, both}
-ACCELERATE, BRAKE, LEFT, RIGHT = 0, 1, 2, 3
 INPUTS = tuple(
     (accelerate, brake, left, right)
     for accelerate, brake in ((1, 0), (0, 0), (0, 1), (1, 1))

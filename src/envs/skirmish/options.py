@@ -27,7 +27,6 @@ MOST_COUNTED = 1000
 MOST_MAPS = 100  # of a list
 OF_THE_RUN = ("place", "test_mode")
 OBSERVATIONS = ("flat", "entities")
-OBSERVED = ("team_gen", "attack", "health")
 
 REACHES: Mapping[str, Reach] = {
     **OF_ALL,

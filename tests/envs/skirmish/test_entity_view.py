@@ -72,28 +72,6 @@ def test_units_as_they_are(map_name):
     assert all(seen.values())
 
 
-def test_one_battle_is_one_of_many():
-    many = SkirmishBatch(batch_size=2, map_name="3m", observation="entities", seed=[7, 8])
-    one = SkirmishEnv(map_name="3m", observation="entities", seed=8)
-    many.reset(), one.reset()
-    played = 0
-    while played < 12:
-        shown, alone = many.observed(), one.observe()
-        assert alone.keys() == shown.keys()
-        assert all(np.array_equal(alone[path], shown[path][1]) for path in alone)
-        actions = np.where(shown["avail_actions"][..., 4] > 0, 4, shown["avail_actions"].argmax(-1))
-        (reward, ends, cuts), (outcomes, terminated, truncated, info) = (
-            many.step({"actions": actions}),
-            one.step({"actions": actions[1]}),
-        )
-        assert (reward["reward"][1], ends[1], cuts[1]) == (outcomes["reward"], terminated, truncated)
-        assert info == many.info(1)
-        played += 1
-        if terminated:
-            break
-    assert played > 5
-
-
 @pytest.mark.parametrize("continuing", [False, True])
 def test_time_is_up(continuing):
     env = SkirmishBatch(batch_size=1, map_name="3m", observation="entities", seed=1, continuing_episode=continuing)
