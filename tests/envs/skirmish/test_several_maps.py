@@ -7,6 +7,8 @@ from envs.skirmish.entities import TYPES
 from envs.skirmish.environment import SkirmishBatch, SkirmishEnv
 from envs.skirmish.several import ALLY_STATE, ENEMY_STATE
 from envs.skirmish.unit_types import UNIT_TYPES
+from replays.plain import plain
+from replays.reader import read_replay
 from utils.errors import ConfigError
 
 MAPS = ["3m", "10gen_terran", "MMM"]
@@ -138,9 +140,9 @@ def test_a_saved_batch_continues_identically():
         _several(["3m", "8m"]).load_state_dict(first.state_dict())
 
 
-def test_one_battle_is_one_of_many():
+def test_one_battle_is_one_of_many(tmp_path):
     many = _several(place=[(0, 2, 0), (1, 2, 1)])
-    one = SkirmishEnv(map_name=MAPS, observation="entities", seed=SEEDS[1], place=(1, 2, 1))
+    one = SkirmishEnv(map_name=MAPS, observation="entities", seed=SEEDS[1], place=(1, 2, 1), replay_dir=str(tmp_path))
     many.reset(), one.reset()
     rng, played = np.random.default_rng(4), set()
     for _ in range(120):
@@ -156,6 +158,8 @@ def test_one_battle_is_one_of_many():
             assert info[f"{info['map']}/battle_won"] is False and f"{info['map']}/battle_won" in info["only_of"]
             one.reset()
     assert played == set(MAPS)
+    replay = read_replay(one.save_replay())
+    assert replay.header["map"] == info["map"] and replay.steps[-1]["snapshot"] == plain(one.snapshot())
 
 
 def test_illegal_actions_are_refused():
