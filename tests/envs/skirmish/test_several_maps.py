@@ -159,7 +159,9 @@ def test_one_battle_is_one_of_many(tmp_path):
             one.reset()
     assert played == set(MAPS)
     replay = read_replay(one.save_replay())
-    assert replay.header["map"] == info["map"] and replay.steps[-1]["snapshot"] == plain(one.snapshot())
+    assert replay.header["map"] == one.batch.simulator.map_of(0) and replay.steps[-1]["snapshot"] == plain(
+        one.snapshot()
+    )
 
 
 def test_illegal_actions_are_refused():
