@@ -200,8 +200,11 @@ def _call_elsewhere(function: Callable[[], None], progress: _Progress) -> None:
     words = [sys.executable, "-c", _CHILD, *source, *filter(None, sys.path)]
     # in its own session, where Ctrl-C does not reach it, and it prints no traceback
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
+    failed = None
     try:
-        while (failed := _exit_code(process)) is None:
+        while failed is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                failed = process.wait(timeout=0.5)
             progress.show()
     except BaseException:
         process.kill()
@@ -209,11 +212,3 @@ def _call_elsewhere(function: Callable[[], None], progress: _Progress) -> None:
         raise
     if failed:  # here it raises its error
         call(*source)
-
-
-def _exit_code(process: subprocess.Popen) -> int | None:
-    """Of a process that ends within half a second, or None."""
-    try:
-        return process.wait(timeout=0.5)
-    except subprocess.TimeoutExpired:
-        return None

@@ -53,12 +53,6 @@ def test_neither_batch_nor_threads_matter(name):
     assert among[0] != among[2]
 
 
-def test_battles_need_not_divide_by_threads():
-    alone = play(BatchedSkirmish(3, seed=range(3), map_name="3m"), 60)
-    for threads in (0, 2, 100):
-        assert play(BatchedSkirmish(3, seed=range(3), map_name="3m", threads=threads), 60) == alone
-
-
 @pytest.mark.parametrize("name", MAPS)
 def test_a_battle_continues_from_its_state(name):
     battles = BatchedSkirmish(4, seed=1, map_name=name, prob_obs_enemy=0.7)
