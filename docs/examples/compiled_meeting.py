@@ -9,14 +9,14 @@ import numpy as np
 from envs import REGISTRY
 from envs.compiled.environment import CompiledEnv, OneCopy
 from envs.compiled.kernel import Kernel
-from envs.compiled.records import record
 from envs.compiled.simulator import Simulator
+from envs.compiled.structs import struct
 from envs.contract.fields import AGENTS, FieldSpec
 
 # the kernel: what is compiled, the data that it works on, and how copies begin and step
 
 KERNEL = Kernel("meeting", "Meeting", 5, [Path(__file__)])
-LINE = record([("seed", "i8"), ("episode", "i8"), ("ended", "i8"), ("t", "i8")])
+LINE = struct([("seed", "i8"), ("episode", "i8"), ("ended", "i8"), ("t", "i8")])
 
 
 class State(NamedTuple):

@@ -1,4 +1,4 @@
-"""Many copies of a simulated world, in records of plain numbers, that one call of a compiled kernel steps."""
+"""Many copies of a simulated world, in structs of plain numbers, that one call of a compiled kernel steps."""
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ class Simulator:
     A family's class sets `kernel` and `plural` and writes `set_up`, `allocate`, `begin`, `play` and `compile_all`. Its
     compiled functions take `(state, rows, outputs, *constants)`, where `rows` has an entry for each copy: its actions,
     or whether it is meant. `state` and `outputs` are named tuples of arrays with an entry for each copy; the first
-    array of the state has records with the fields `seed`, `episode` (-1 before the first one) and `ended`.
+    array of the state has structs with the fields `seed`, `episode` (-1 before the first one) and `ended`.
 
     Args:
         options: the arguments of the family. Of these, `seed` is a list of B seeds; a number s, of which copy b takes

@@ -1,13 +1,13 @@
 """The data of the kernel: tracks, races and their cars, the world's constants, and the results.
 
-Records of plain numbers, as numba compiles them to bare loads and stores, and as a race is saved.
+Structs of plain numbers, as numba compiles them to bare loads and stores, and as a race is saved.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from envs.compiled.records import record
+from envs.compiled.structs import struct
 
 TICK_MS = 10  # milliseconds of a tick of the physics
 # the line of a track continues beyond start and finish by so many points of SPACING metres
@@ -28,7 +28,7 @@ WHEELS = 4  # front left, front right, rear left, rear right
 GEAR_AND_WHEELS = 32
 OTHERS = 4  # numbers of another car in the float view
 
-POINT = record(
+POINT = struct(
     [
         ("x", "f8"),  # zone centre, metres
         ("y", "f8"),
@@ -40,7 +40,7 @@ POINT = record(
         ("metres", "f8"),  # along the midpoints from the start to this one; negative before the start
     ]
 )
-TRACK = record(
+TRACK = struct(
     [
         ("offset", "i8"),  # of its points in the array of all tracks' points
         ("count", "i8"),
@@ -57,7 +57,7 @@ TRACK = record(
         ("bottom", "f8"),
     ]
 )
-CAR = record(
+CAR = struct(
     [
         ("x", "f8"),
         ("y", "f8"),
@@ -86,7 +86,7 @@ CAR = record(
         ("last", "i8", (PREVIOUS,)),  # actions, the newest last; -1 before the first
     ]
 )
-RACE = record(
+RACE = struct(
     [
         ("seed", "i8"),
         ("episode", "i8"),  # number of the race; -1 before the first
@@ -98,7 +98,7 @@ RACE = record(
         ("first", "i8"),  # the car in the last slot of its grid
     ]
 )
-WORLD = record(
+WORLD = struct(
     [
         ("ticks", "i8"),  # of a step
         ("step_limit", "i8"),

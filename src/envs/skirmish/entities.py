@@ -72,7 +72,7 @@ class EntityView:
         return {path: (places.shape, features[path]) for path, places in self._places.items()}
 
     def observed(self, outputs: Outputs, units: np.ndarray) -> dict[str, np.ndarray]:
-        """The fields that are shown, `[B, ...]`; `units` as of `Battles`."""
+        """Observations and masks by path, `[B, ...]`; `units` as of `Battles`."""
         obs = np.concatenate([outputs.obs, np.zeros_like(outputs.obs[..., :1])], -1)
         parts = {path: obs[..., places] for path, places in self._places.items()}
         if "obs/allies" in parts:
@@ -120,8 +120,8 @@ class EntityView:
         legal[medic, FIXED:] = 0
         if self.heals:
             friends = np.zeros((*avail.shape[:2], n), avail.dtype)
-            shown = min(n, avail.shape[2] - FIXED)
-            friends[..., :shown] = avail[..., FIXED : FIXED + shown]
+            known = min(n, avail.shape[2] - FIXED)
+            friends[..., :known] = avail[..., FIXED : FIXED + known]
             rows = np.take_along_axis(friends, np.broadcast_to(self._order, friends.shape), 2)
             legal[..., first:] = rows * medic[..., None]
         return legal
@@ -149,11 +149,11 @@ def shown_of(scenario: np.record) -> list[str]:
 
 def fields_of(parts: dict[str, tuple[tuple[int, ...], list[str]]], actions: int, state: int) -> dict[str, FieldSpec]:
     """The declaration: parts of what an agent sees, the state, legal actions, actions, and the team's reward."""
-    shown = {
+    observations = {
         path: FieldSpec("observation", shape, about={"features": features}) for path, (shape, features) in parts.items()
     }
     return {
-        **shown,
+        **observations,
         "state": FieldSpec("observation", (state,), group=None),
         "avail_actions": FieldSpec("mask", (actions,), "uint8", of="actions"),
         "actions": FieldSpec("action", (), "int64", n=actions),

@@ -69,7 +69,7 @@ class BattlesOnMaps:
         self.n_actions = FIXED + self.n_enemies + heals
         self.episode_limit = max(one.episode_limit for one in self.battles)
         self.options = self.battles[0].options
-        self._shown = {path: np.zeros(shape, dtype) for path, (shape, dtype) in self._layout().items()}
+        self._observations = {path: np.zeros(shape, dtype) for path, (shape, dtype) in self._layout().items()}
         self._playing = np.zeros(batch_size, dtype=np.int64)
         self._episode = np.full(batch_size, -1, dtype=np.int64)
         self.seed(seed)
@@ -142,32 +142,32 @@ class BattlesOnMaps:
         return view.orders(np.ascontiguousarray(ours), own.state.units)
 
     def observed(self) -> dict[str, np.ndarray]:
-        """The fields that are shown, `[B, ...]`; always the same arrays."""
-        shown = self._shown
-        for array in shown.values():
+        """Observations and masks by path, `[B, ...]`; always the same arrays."""
+        observations = self._observations
+        for array in observations.values():
             array[...] = 0
-        shown["avail_actions"][..., 0] = 1
+        observations["avail_actions"][..., 0] = 1
         for m, (battles, view) in enumerate(zip(self.battles, self.views, strict=True)):
             rows = np.flatnonzero((self._playing == m) & (self._episode >= 0))
             if not rows.size:
                 continue
             n, units = battles.n_agents, battles.state.units[rows]
             one = view.observed(Outputs(*(array[rows] for array in battles.outputs)), units)
-            shown["present"][rows, :n] = True
-            shown["obs/own"][rows, :n] = one["obs/own"]
+            observations["present"][rows, :n] = True
+            observations["obs/own"][rows, :n] = one["obs/own"]
             for path in ("obs/allies", "obs/enemies"):
                 if path in one:
-                    shown[path][rows, :n, : one[path].shape[2]] = one[path]
+                    observations[path][rows, :n, : one[path].shape[2]] = one[path]
             legal = one["avail_actions"]
             first, targets = FIXED + battles.n_enemies, FIXED + self.n_enemies
-            shown["avail_actions"][rows, :n, :first] = legal[..., :first]
+            observations["avail_actions"][rows, :n, :first] = legal[..., :first]
             if view.heals:
-                shown["avail_actions"][rows, :n, targets : targets + n - 1] = legal[..., first:-1]
+                observations["avail_actions"][rows, :n, targets : targets + n - 1] = legal[..., first:-1]
             self._write_state(m, rows, one["state"], units[:, :n])
-        return shown
+        return observations
 
     def _write_state(self, m: int, rows: np.ndarray, state: np.ndarray, units: np.ndarray) -> None:
-        battles, view, into = self.battles[m], self.views[m], self._shown["state"]
+        battles, view, into = self.battles[m], self.views[m], self._observations["state"]
         at = 0
         sizes = (self.n_agents, len(ALLY_STATE)), (self.n_enemies, len(ENEMY_STATE))
         for part, (count, width) in zip(self._states[m].rows(state), sizes, strict=True):
@@ -237,8 +237,8 @@ class UnitState:
         """Allies `[B, n, len(ALLY_STATE)]` and enemies `[B, m, len(ENEMY_STATE)]` of states; of the dead, zeros."""
         found = []
         for part, count, place, only in self._sides:
-            shown = state[:, part].reshape(len(state), count, -1)
-            rows = np.where(place >= 0, shown[..., place], 0).astype(np.float32)
+            units = state[:, part].reshape(len(state), count, -1)
+            rows = np.where(place >= 0, units[..., place], 0).astype(np.float32)
             if only is not None:
                 rows[..., only] = rows[..., 0] > 0
             found.append(rows)

@@ -1,6 +1,6 @@
 """The data of the kernel: battles and their units, the scenario, and the results.
 
-Everything is records of plain numbers. That is the layout that numba compiles to bare loads and stores (tuples of
+Everything is structs of plain numbers. That is the layout that numba compiles to bare loads and stores (tuples of
 arrays would be copied, and counted, at every call), and it is what a battle is saved as.
 """
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from envs.compiled.records import record
+from envs.compiled.structs import struct
 
 # orders
 IDLE, MOVE, TARGET, ATTACK_MOVE = 0, 1, 2, 3
@@ -22,7 +22,7 @@ KINDS = 12  # unit types
 BODIES = 16  # as many can be in the way of one unit
 SIZE = 32  # cells along each side of a map
 
-UNIT = record(
+UNIT = struct(
     [
         # first what loops over all pairs read: it shares a cache line
         ("x", "f8"),  # map units; multiples of 1/4096, as in the game
@@ -61,7 +61,7 @@ UNIT = record(
     ]
 )
 
-BATTLE = record(
+BATTLE = struct(
     [
         ("step", "i8"),
         ("ended", "i8"),
@@ -75,7 +75,7 @@ BATTLE = record(
     ]
 )
 
-SCENARIO = record(
+SCENARIO = struct(
     [
         ("n_agents", "i8"),
         ("n_enemies", "i8"),

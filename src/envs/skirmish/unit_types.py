@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.compiled.records import record
+from envs.compiled.structs import struct
 from envs.skirmish.state import KINDS
 
 # health, shield and energy come back at rates per second of the "normal" clock, 16 game loops
@@ -84,7 +84,7 @@ _COPIES = [
 ]
 UNIT_TYPES = _STANDARD + _COPIES
 ALLY_INDEX = TYPE_INDEX | {copy.name: len(_STANDARD) + k for k, copy in enumerate(_COPIES)}
-UNIT_KIND = record(
+UNIT_KIND = struct(
     [
         ("health", "f8"),
         ("shield", "f8"),

@@ -1,8 +1,0 @@
-"""Records of plain numbers: what numba compiles to bare loads and stores, and what a simulated world is saved as."""
-
-import numpy as np
-
-
-def record(fields: list[tuple]) -> np.dtype:
-    """A record type whose fields can be read as attributes, compiled or not."""
-    return np.dtype((np.record, np.dtype(fields, align=True)))
