@@ -1,17 +1,14 @@
 """The files for TensorBoard, read back by TensorBoard."""
 
-import logging
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch as th
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from records.events import EventWriter
-from records.logger import Logger
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
@@ -34,17 +31,6 @@ def test_tensorboard_reads_the_written_values(tmp_path):
     assert steps == (0, 10**9, 2 * 10**9, 3 * 10**9, 4 * 10**9)
     np.testing.assert_array_equal(scalars, np.float32(values))
     assert read["loss"] == [(i, 2.0) for i in range(5)]
-
-
-def test_the_logger_writes_there_too(tmp_path):
-    folder = tmp_path / "tb_logs" / "a_run"
-    logger = Logger(logging.getLogger("test"))
-    logger.log_stat("loss", 1.0, 5)
-    logger.setup_tb(str(folder))
-    logger.log_stat("loss", th.tensor(0.25), 10)
-    logger.log_stat("loss", np.float32(4), 20, to_sacred=False)
-    assert _read(folder) == {"loss": [(10, 0.25), (20, 4.0)]}
-    assert logger.stats["loss"] == [(5, 1.0), (10, 0.25), (20, 4.0)]
 
 
 def _python(code, *arguments):

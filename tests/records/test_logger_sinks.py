@@ -8,7 +8,6 @@ import os
 import shutil
 import threading
 
-import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -257,10 +256,3 @@ def test_a_log_file_on_a_full_disk_is_no_error(tmp_path, capsys, monkeypatch):
     monkeypatch.undo()
     assert lines == ["message\n"]
     assert capsys.readouterr().err == ""
-
-
-def test_values_of_other_types(tmp_path):
-    logger = _logger(tmp_path)
-    logger.log_stat("loss", np.float32(0.1), np.int64(5))
-    (row,) = read_metric_log(tmp_path / "run" / "metrics.csv")
-    assert (row.t_env, row.value) == (5, float(np.float32(0.1)))
