@@ -134,7 +134,7 @@ static const uint8_t DOTS_STATISTICS[16] = {0xb7, 0xf7, 0xd8, 0xa1, 0xc8, 0xbe, 
 static const uint8_t DOTS_STATE[16] = {0x29, 0xec, 0xa7, 0xcf, 0xcc, 0x54, 0x0c, 0x4f,
                                        0xb8, 0x55, 0x81, 0x78, 0x1f, 0x71, 0x55, 0x3c};
 
-/* see src/dots_simulator/spin.py: nanoseconds of looking, and waits without it after failures */
+/* see src/dots_simulator/waiting.py: nanoseconds of looking, and waits without it after failures */
 #define DOTS__SPIN 60000
 #define DOTS__FIRST_SPIN 250000
 #define DOTS__MOST_SKIPPED 2048

@@ -62,7 +62,7 @@ class Session0(Session):
         data.write(SIDE_OFFSET_0, len(payload).to_bytes(4, "little") + payload)
         data.write(COMMAND, bytes([RESET if reset else STEP]))
         data.write(TURN, ON)
-        self._waiter.give()
+        self._waiter.signal()
 
     def _take(self, doing: str) -> bytes:
         has_followed = False
@@ -117,7 +117,7 @@ class Session0(Session):
         data = SharedFile.create(path, head + bytes(side) + rest)
         before.write(COMMAND, bytes([CHANGE_FILE]))
         before.write(TURN, ON)
-        self._waiter.give()
+        self._waiter.signal()
         self._use(data, path, total, side)
         self._read_groups(groups_start_0(side), total)
 

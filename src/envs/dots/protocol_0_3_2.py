@@ -108,7 +108,7 @@ class Session032(Session):
         # both bytes at once. Should a simulator pass the turn back between the two, the trainer's stays 1, and its own
         # alone says so: those that know wake-ups set it each time
         header.write(SIMULATOR_BLOCKED, THEIRS if joined else OFF)
-        self._waiter.give()
+        self._waiter.signal()
 
     def _take(self, doing: str) -> bytes:
         self._waiter.until(self._is_ours, doing)

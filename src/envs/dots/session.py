@@ -11,7 +11,7 @@ from envs.dots.group import Group
 from envs.dots.places import Place
 from envs.dots.process import SimulatorProcess, dismiss
 from envs.dots.shared_file import SharedFile
-from envs.dots.waiting import Waiter
+from envs.dots.waiting import SimulatorWaiter
 from utils.processes.reaper import Reaper
 
 CLOSE_SECONDS = 5.0
@@ -45,7 +45,7 @@ class Session:
         self._failed = False
         self._closed = False
         wake.remove(place.path)
-        self._waiter = Waiter(None, seconds, wake.Wake.of_trainer(place.path) if wakes else None)
+        self._waiter = SimulatorWaiter(seconds, wake.Wake.of_trainer(place.path) if wakes else None)
         self._make()
 
     @property
@@ -112,7 +112,7 @@ class Session:
             return
         self._closed = True
         self._say_closed()
-        self._waiter.give()
+        self._waiter.signal()
         self.groups = {}
         self._data.close()
         if self.process is not None:

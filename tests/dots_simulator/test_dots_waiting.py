@@ -12,8 +12,9 @@ import time
 import pytest
 from test_dots_c import COMPILER, SIMULATORS, needs_compiler
 
-from dots_simulator import spin, trainer_watch, wake
-from envs.dots import connecting, waiting
+from dots_simulator import trainer_watch, waiting, wake
+from envs.dots import connecting
+from envs.dots.waiting import SimulatorWaiter
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 class Clock:
     def __init__(self, monkeypatch, turn_after):
         self.now, self.turn_at, self.turn_after = 0.0, 0.0, turn_after
-        monkeypatch.setattr(spin.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(waiting.time, "perf_counter", lambda: self.now)
 
     def is_there(self):
         self.now += 1e-6
@@ -33,16 +34,16 @@ class Clock:
 
 
 def test_it_looks_less_and_less_often_while_that_does_not_pay(monkeypatch):
-    clock, one = Clock(monkeypatch, turn_after=1.0), spin.Spin()
+    clock, one = Clock(monkeypatch, turn_after=1.0), waiting.Spin()
     tries = [wait for wait in range(20_000) if clock.wait(one) is not None]
     assert tries[:6] == [0, 2, 6, 14, 30, 62]
-    assert tries[-1] - tries[-2] == spin.MOST_SKIPPED + 1
+    assert tries[-1] - tries[-2] == waiting.MOST_SKIPPED + 1
     # the longest look but for the first
-    assert clock.now == pytest.approx(len(tries) * spin.FIRST_SECONDS, rel=0.1)
+    assert clock.now == pytest.approx(len(tries) * waiting.FIRST_SECONDS, rel=0.1)
 
 
 def test_it_looks_always_while_that_pays_and_first_for_as_long_as_waking_the_other_takes(monkeypatch):
-    clock, one = Clock(monkeypatch, turn_after=200e-6), spin.Spin()
+    clock, one = Clock(monkeypatch, turn_after=200e-6), waiting.Spin()
     assert clock.wait(one) is True, "the other side had to be woken"
     assert clock.wait(one) is False, "it is awake, and yet so slow"
     clock.turn_after = 20e-6
@@ -51,10 +52,10 @@ def test_it_looks_always_while_that_pays_and_first_for_as_long_as_waking_the_oth
 
 
 def test_naps_are_short_at_first_and_never_long():
-    pauses = list(itertools.islice(spin.naps(), 300))
-    short = [pause for pause in pauses if pause == spin.SHORTEST]
-    assert sum(short) == pytest.approx(spin.SHORT_FOR, rel=0.02)
-    assert pauses == sorted(pauses) and pauses[-1] == spin.LONGEST
+    pauses = list(itertools.islice(waiting.naps(), 300))
+    short = [pause for pause in pauses if pause == waiting.SHORTEST]
+    assert sum(short) == pytest.approx(waiting.SHORT_FOR, rel=0.02)
+    assert pauses == sorted(pauses) and pauses[-1] == waiting.LONGEST
 
 
 # waits so short that they end by looking, by sleeping, and at every moment between, in every order
@@ -66,14 +67,14 @@ LIMIT_SECONDS = 60.0
 
 
 def make_lost_wake_ups_slow():
-    spin.SECONDS = spin.FIRST_SECONDS = LOOK_SECONDS
-    spin.MOST_SKIPPED = 0
+    waiting.SECONDS = waiting.FIRST_SECONDS = LOOK_SECONDS
+    waiting.MOST_SKIPPED = 0
     wake.NUDGE_SECONDS = LOST_SECONDS
 
 
 @pytest.fixture
 def impatient(monkeypatch):
-    for module, names in ((spin, ("SECONDS", "FIRST_SECONDS", "MOST_SKIPPED")), (wake, ("NUDGE_SECONDS",))):
+    for module, names in ((waiting, ("SECONDS", "FIRST_SECONDS", "MOST_SKIPPED")), (wake, ("NUDGE_SECONDS",))):
         for name in names:
             monkeypatch.setattr(module, name, getattr(module, name))
     make_lost_wake_ups_slow()
@@ -112,7 +113,7 @@ def answer(path, turns):
     with open(f"{path}.turn", "r+b") as file:
         turn, draws = mmap.mmap(file.fileno(), 1), random.Random(1)
     watch = trainer_watch.TrainerWatch(path, is_parent=False)
-    drain_before_sleeping(watch._wake)
+    drain_before_sleeping(watch.wake)
     watch.signal()
     for _ in range(turns):
         watch.wait_until(lambda: turn[0] == 1)
@@ -134,7 +135,7 @@ def longest_turn(turns, turn):
 
 def test_no_wake_up_is_lost(tmp_path, impatient):
     path, turns, draws = tmp_path / "memory", 20_000, random.Random(2)
-    waiter = waiting.Waiter(None, 60.0, wake.Wake.of_trainer(path))
+    waiter = SimulatorWaiter(60.0, wake.Wake.of_trainer(path))
     shared = os.open(f"{path}.turn", os.O_RDWR | os.O_CREAT)
     os.write(shared, b"\0")
     process = multiprocessing.get_context("spawn").Process(target=answer, args=(path, turns), daemon=True)
@@ -148,7 +149,7 @@ def test_no_wake_up_is_lost(tmp_path, impatient):
     def turn():
         pause(draws)
         os.pwrite(shared, b"\1", 0)
-        waiter.give()
+        waiter.signal()
         waiter.until(lambda: os.pread(shared, 1, 0) == b"\0", "answering")
 
     assert longest_turn(turns, turn) < LOST_SECONDS / 2
