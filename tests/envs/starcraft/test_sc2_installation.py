@@ -55,6 +55,16 @@ def install(tmp_path, monkeypatch, files):
         _forget()
 
 
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A smac that can be imported."""
+    install(tmp_path, monkeypatch, GOOD)
+
+
+def check(**env_args):
+    return checked_env_args({"env": "sc2", "env_args": env_args})
+
+
 def install_game(tmp_path, *maps):
     binary = tmp_path / "game" / "Versions" / "Base75689" / "SC2_x64"
     binary.parent.mkdir(parents=True)
@@ -81,7 +91,7 @@ def install_game(tmp_path, *maps):
 )
 def test_a_missing_or_wrong_package_is_reported(tmp_path, monkeypatch, files, message):
     install(tmp_path, monkeypatch, files)
-    for make in (lambda: REGISTRY["sc2"](), lambda: checked_env_args({"env": "sc2", "env_args": {}})):
+    for make in (REGISTRY["sc2"], check):
         with pytest.raises(ConfigError, match=message) as error:
             make()
         assert "bash install_sc2.sh --packages-only" in str(error.value)
@@ -96,10 +106,9 @@ def test_smacv2_is_another_package(monkeypatch):
         REGISTRY["sc2_v2"]()
 
 
-def test_a_missing_game_is_reported(tmp_path, monkeypatch):
-    install(tmp_path, monkeypatch, GOOD)
+def test_a_missing_game_is_reported(package):
     with pytest.raises(ConfigError, match=r"no StarCraft II in .*game.*--accept-eula.*SC2PATH.*skirmish"):
-        checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
+        check(map_name="3m")
 
 
 @pytest.mark.parametrize(
@@ -109,14 +118,15 @@ def test_a_missing_game_is_reported(tmp_path, monkeypatch):
         ("Windows", "C:/Program Files (x86)/StarCraft II", "SC2_x64.exe"),
     ],
 )
-def test_other_systems_have_the_game_where_blizzards_installer_puts_it(tmp_path, monkeypatch, system, usual, binary):
-    install(tmp_path, monkeypatch, GOOD)
+def test_other_systems_have_the_game_where_blizzards_installer_puts_it(
+    package, tmp_path, monkeypatch, system, usual, binary
+):
     monkeypatch.setattr("platform.system", lambda: system)
     monkeypatch.setattr(installation, "CHECKOUT", tmp_path)
     monkeypatch.delenv("SC2PATH")
     assert str(installation.game_folder()) == usual
     with pytest.raises(ConfigError, match=rf"no StarCraft II in {re.escape(usual)} .*{binary} is missing.*Battle.net"):
-        checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
+        check(map_name="3m")
     game = tmp_path / "3rdparty" / "StarCraftII"
     file = game / "Versions" / "Base75689" / binary
     file.parent.mkdir(parents=True)
@@ -124,66 +134,57 @@ def test_other_systems_have_the_game_where_blizzards_installer_puts_it(tmp_path,
     (game / "Maps").mkdir()
     (game / "Maps" / "3m.SC2Map").touch()
     assert installation.game_folder() == game, "one in the checkout comes first"
-    checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
+    check(map_name="3m")
     monkeypatch.setattr("platform.system", lambda: "Linux")
     with pytest.raises(ConfigError, match=r"SC2_x64 is missing.*--accept-eula"):
-        checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
+        check(map_name="3m")
 
 
-def test_a_missing_map_is_reported(tmp_path, monkeypatch):
-    install(tmp_path, monkeypatch, GOOD)
+def test_a_missing_map_is_reported(package, tmp_path):
     install_game(tmp_path, "3m")
-    checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
+    check(map_name="3m")
     with pytest.raises(ConfigError, match=r"8m.SC2Map is not in .*Maps.*--maps-only.*skirmish"):
-        checked_env_args({"env": "sc2", "env_args": {}})  # smac's own default
+        check()  # smac's own default
     with pytest.raises(ConfigError, match=r"32x32_flat.SC2Map is not in"):
-        checked_env_args({"env": "sc2", "env_args": {"map_name": "10gen_terran"}})
+        check(map_name="10gen_terran")
 
 
-def test_an_unknown_map_is_reported(tmp_path, monkeypatch):
-    install(tmp_path, monkeypatch, GOOD)
+def test_an_unknown_map_is_reported(package, tmp_path):
     install_game(tmp_path, "3m")
-    for make in (REGISTRY["sc2"], lambda **args: checked_env_args({"env": "sc2", "env_args": args})):
+    for make in (REGISTRY["sc2"], check):
         with pytest.raises(ConfigError, match=r"env_args.map_name=2z3s: smac has no such map. Did you mean '2s3z'"):
             make(map_name="2z3s")
 
 
-def test_arguments_are_checked_and_reach_the_package(tmp_path, monkeypatch):
-    install(tmp_path, monkeypatch, GOOD)
+def test_arguments_are_checked_and_reach_the_package(package, tmp_path):
     install_game(tmp_path, "2s3z")
-    args = {"map_name": "2s3z", "difficulty": 3, "reward_win": 0.5, "seed": 1, "max_restarts": 2, "game_timeout": 9}
-    config = {"env": "sc2", "env_args": args}
-    args = checked_env_args(config)
+    args = check(map_name="2s3z", difficulty=3, reward_win=0.5, seed=1, max_restarts=2, game_timeout=9)
     assert args["difficulty"] == "3", "smac looks difficulties up by text"
     env = REGISTRY["sc2"](**args)
     assert env.arguments == ("2s3z", "3", 8, 0.5, 1)
     assert (env.max_restarts, env.game_timeout) == (2, 9)
-    with pytest.raises(ConfigError, match=r"env_args\.mapname.*Did you mean 'map_name'"):
-        checked_env_args({"env": "sc2", "env_args": {"mapname": "3m"}})
-    with pytest.raises(ConfigError, match=r"env_args\.step_mul=fast"):
-        checked_env_args({"env": "sc2", "env_args": {"step_mul": "fast"}})
 
 
-def test_a_game_that_is_not_executable_is_reported(tmp_path, monkeypatch):
-    install(tmp_path, monkeypatch, GOOD)
+def test_a_game_that_is_not_executable_is_reported(package, tmp_path):
     install_game(tmp_path, "3m")
     (binary,) = tmp_path.glob("game/Versions/*/SC2_x64")
     binary.chmod(0o644)
     with pytest.raises(ConfigError, match=r"SC2_x64 is not executable\. To fix it: chmod \+x"):
-        checked_env_args({"env": "sc2", "env_args": {"map_name": "3m"}})
+        check(map_name="3m")
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "words"),
+    ("env_args", "words"),
     [
-        ("max_restarts", -1, "max_restarts=-1: it must be at least 0"),
-        ("game_timeout", 0, "game_timeout=0: it must be at least 1"),
-        ("difficulty", "Z", "difficulty=Z: no such level"),
-        ("step_mul", 10**12, "step_mul=1000000000000: integers may be at most 1000000"),
+        ({"max_restarts": -1}, "max_restarts=-1: it must be at least 0"),
+        ({"game_timeout": 0}, "game_timeout=0: it must be at least 1"),
+        ({"difficulty": "Z"}, "difficulty=Z: no such level"),
+        ({"step_mul": 10**12}, "step_mul=1000000000000: integers may be at most 1000000"),
+        ({"step_mul": "fast"}, r"env_args\.step_mul=fast"),
+        ({"mapname": "3m"}, r"env_args\.mapname.*Did you mean 'map_name'"),
     ],
 )
-def test_arguments_that_make_no_sense(tmp_path, monkeypatch, key, value, words):
-    install(tmp_path, monkeypatch, GOOD)
+def test_arguments_that_make_no_sense(package, tmp_path, env_args, words):
     install_game(tmp_path, "3m")
     with pytest.raises(ConfigError, match=words):
-        checked_env_args({"env": "sc2", "env_args": {"map_name": "3m", key: value}})
+        check(**{"map_name": "3m"} | env_args)

@@ -1,12 +1,14 @@
 """Arguments of the environment that make no sense."""
 
 from contextlib import nullcontext
+from dataclasses import asdict
 
 import pytest
 
 from checks.environments import checked_env_args
 from cli.compose import compose_config
 from envs.trackmania.environment import TrackManiaEnv
+from envs.trackmania.options import Options
 from utils.errors import ConfigError
 
 
@@ -26,6 +28,11 @@ from utils.errors import ConfigError
         ({"port": 80}, "from 1024"),
         ({"view": "pictures"}, "Did you mean 'picture'"),
         ({"speeds": 2}, "Did you mean 'speed'"),
+        ({"port": 65_535, "place": (0, 1, 1)}, "the last game's would be 65536"),
+        (
+            {"test_map_cycle": [{"map": "B", "line": "none.npy"}]},
+            r"^env_args\.test_map_cycle: the line none\.npy cannot",
+        ),
     ],
 )
 def test_bad_arguments_are_refused(line_file, env_args, message):
@@ -41,13 +48,6 @@ def test_two_maps_of_one_name_are_refused(line_file):
         TrackManiaEnv.check_args(map_cycle=cycle[:1], test_map_cycle=cycle[1:])
 
 
-def test_the_cycle_whose_line_is_missing_is_named(line_file):
-    with pytest.raises(ConfigError, match=r"env_args\.test_map_cycle: the line none\.npy cannot be read"):
-        TrackManiaEnv.check_args(
-            map_cycle=[{"map": "A", "line": line_file}], test_map_cycle=[{"map": "B", "line": "none.npy"}]
-        )
-
-
 @pytest.mark.parametrize(("vector_env", "refused"), [("workers", True), ("in_process", False)])
 def test_a_process_may_wait_as_long_as_its_game_may_take(line_file, vector_env, refused):
     config = compose_config("iql", "trackmania").config
@@ -60,14 +60,5 @@ def test_a_process_may_wait_as_long_as_its_game_may_take(line_file, vector_env, 
 
 
 def test_the_config_has_the_defaults():
-    from dataclasses import asdict
-
-    from envs.trackmania.options import Options
-
     config = compose_config("iql", "trackmania").config["env_args"]
     assert config == {key: value for key, value in asdict(Options()).items() if key not in ("test_mode", "place")}
-
-
-def test_the_last_port_is_checked():
-    with pytest.raises(ConfigError, match="the last game's would be 65536"):
-        TrackManiaEnv.check_args(map_cycle=[], port=65_535, place=(0, 1, 1))
