@@ -1,7 +1,5 @@
 """QTRAN-base: one step by hand, and its losses by brute force."""
 
-import operator
-
 import numpy as np
 import pytest
 import torch as th
@@ -127,57 +125,3 @@ def test_two_statistics_sum_over_padding_as_pymarls():
     logged = learner.logger.last()
     assert logged["td_chosen_qs"] == pytest.approx(6)
     assert logged["v_mean"] == pytest.approx(2)
-
-
-def test_statistics_are_plain_floats_with_pymarls_names():
-    batch = random_batch([3, 4], 5)
-    learner = make_learner(batch)
-    told = {}
-    learner.logger.log_stat = lambda key, value, t: told.update({key: type(value)})
-    learner.train(batch, 1, 0)
-    names = "loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets td_chosen_qs v_mean agent_indiv_qs"
-    assert told == dict.fromkeys(names.split(), float)
-
-
-def test_nan_rewards_are_logged():
-    batch = random_batch([3, 4], 5)
-    learner = make_learner(batch, on_non_finite="skip")
-    batch["reward"].fill_(float("nan"))
-    learner.train(batch, 1, 0)
-    assert np.isnan(learner.logger.last()["td_loss"])
-
-
-def test_targets_are_updated_by_episodes():
-    batch = random_batch([3, 4], 5)
-    learner = make_learner(batch, target_update_interval=10)
-    for episode, updated in [(0, False), (9, False), (10, True), (19, False), (20, True), (50, True), (59, False)]:
-        learner.train(batch, 1, episode)
-        pairs = [(learner.target_mac.agent, learner.mac.agent), (learner.target_mixer, learner.mixer)]
-        for target, network in pairs:
-            same = all(th.equal(a, b) for a, b in zip(target.parameters(), network.parameters(), strict=True))
-            assert same == updated, episode
-
-
-def test_a_controller_without_unroll_learns_the_same(monkeypatch):
-    batch = random_batch([3, 4], 5)
-    first, second = make_learner(batch), make_learner(batch)
-    first.train(batch, 1, 0)
-    monkeypatch.delattr(BasicMAC, "unroll")
-    second.train(batch, 1, 0)
-    assert second.logger.last() == pytest.approx(first.logger.last(), rel=1e-5)
-    for name in ("mac.agent", "mixer"):
-        ours, theirs = (operator.attrgetter(name)(learner).state_dict() for learner in (first, second))
-        th.testing.assert_close(theirs, ours, rtol=1e-4, atol=1e-6)
-
-
-def test_models_travel_with_their_targets(tmp_path):
-    batch = random_batch([3, 4], 5)
-    learner, other = make_learner(batch), make_learner(batch)
-    learner.train(batch, 1, 0)
-    learner.save_models(str(tmp_path))
-    assert {p.name for p in tmp_path.iterdir()} == {"agent.th", "mixer.th", "opt.th"}
-    other.load_models(str(tmp_path))
-    for network in (other.mixer, other.target_mixer):
-        th.testing.assert_close(network.state_dict(), learner.mixer.state_dict(), rtol=0, atol=0)
-    for mac in (other.mac, other.target_mac):
-        th.testing.assert_close(mac.agent.state_dict(), learner.mac.agent.state_dict(), rtol=0, atol=0)

@@ -11,10 +11,8 @@ from fakes import RecordingLogger
 from helpers import fill, make_args, random_batch
 from learners import REGISTRY
 from learners.base import BaseLearner
-from learners.coma_learner import COMALearner
 from learners.optimiser_steps import clip_gradients
 from learners.q_learner import QLearner
-from learners.qtran_learner import QLearner as QTRANLearner
 from learners.targets import TargetNetworks
 
 
@@ -85,31 +83,6 @@ def learner_of(kind, **changes):
     return learner, batch
 
 
-CASES = [
-    (QLearner, {"mixer": "qmix"}, "last_target_update_episode"),
-    (QTRANLearner, {"mixer": "qtran_base"}, "last_target_update_episode"),
-    # five critic steps an update: the longest episode's
-    (COMALearner, {"agent_output_type": "pi_logits", "action_selector": "multinomial"}, "last_target_update_step"),
-]
-
-
-@pytest.mark.parametrize(("kind", "changes", "name"), CASES)
-def test_targets_follow_by_the_count_that_pymarl_names(kind, changes, name):
-    learner, batch = learner_of(kind, **changes)
-    (target,), (network,) = learner.target_networks.values(), learner.networks.values()
-    equal = lambda: all(map(th.equal, target.parameters(), network.parameters()))  # noqa: E731
-    assert getattr(learner, name) == 0
-    learner.train(batch, 10, 9)
-    assert not equal()
-    assert getattr(learner, name) == 0
-    learner.train(batch, 20, 10)
-    assert equal()
-    assert getattr(learner, name) == 10
-    setattr(learner, name, 0)  # as a learner of PyMARL's does that writes its own `train`
-    learner.train(batch, 30, 11)
-    assert equal()
-
-
 class SoftLearner(QLearner):
     """As third parties change the update of targets."""
 
@@ -139,26 +112,18 @@ def test_a_step_follows_the_parameters_of_its_optimiser_up_to_its_own_norm(clip,
 
 
 @pytest.mark.parametrize(
-    ("pace", "equal"), [(None, [False, True, False]), (2, [False, True, False]), (3, [False, False, True])]
+    ("interval", "every", "copied"), [(None, 1, [2, 4]), (2, 1, [2, 4, 6]), (3, 1, [3, 6]), (2, 3, [6])]
 )
-def test_copies_by_updates_or_by_the_count_given(pace, equal):
-    """Counts 5, 10, 11 with an interval of 10, or every 2 or 3 updates whatever the counts are."""
-    learner, batch = learner_of(QLearner, mixer="qmix", target_update_interval_or_tau=pace)
+def test_copies_by_updates_or_by_the_count_given(interval, every, copied):
+    """Counts 5, 10, 11, ... with an interval of 10, or every so many updates whatever the counts are."""
+    learner, batch = learner_of(
+        QLearner, mixer="qmix", target_update_interval_or_tau=interval, target_update_every=every
+    )
     found = []
-    for count in (5, 10, 11):
+    for update, count in enumerate((5, 10, 11, 20, 21, 22), 1):
         learner.train(batch, count, count)
-        found.append(th.equal(learner.target_mixer.hyper_b_1.bias, learner.mixer.hyper_b_1.bias))
-    assert found == equal
-
-
-def test_a_share_moves_all_targets_in_each_update():
-    learner, batch = learner_of(QLearner, mixer="qmix", target_update_interval_or_tau=0.25)
-    of = lambda part: [p.detach().clone() for p in part.parameters()]  # noqa: E731
-    for target, network in ((learner.target_mixer, learner.mixer), (learner.target_mac, learner.mac)):
-        before = of(target)
-        learner.train(batch, 10, 1000)
-        for old, new, kept in zip(before, of(network), of(target), strict=True):
-            th.testing.assert_close(kept, 0.75 * old + 0.25 * new)
+        found += [update] * th.equal(learner.target_mixer.hyper_b_1.bias, learner.mixer.hyper_b_1.bias)
+    assert found == copied
 
 
 def test_every_learner_with_soft_targets_can_move_them_less_often():
@@ -168,26 +133,17 @@ def test_every_learner_with_soft_targets_can_move_them_less_often():
     assert all("target_update_every" in each for each in options if "target_update_interval_or_tau" in each)
 
 
-def test_a_share_moves_the_targets_after_every_third_update():
-    learner, batch = learner_of(QLearner, mixer="qmix", target_update_interval_or_tau=0.25, target_update_every=3)
-    targets = lambda: [p.detach().clone() for p in learner.target_mixer.parameters()]  # noqa: E731
-    found = []
-    for count in range(1, 7):
-        before = targets()
+@pytest.mark.parametrize(("every", "moves"), [(1, [True] * 6), (3, [False, False, True] * 2)])
+def test_a_share_moves_all_targets_after_every_third_update(every, moves):
+    learner, batch = learner_of(QLearner, mixer="qmix", target_update_interval_or_tau=0.25, target_update_every=every)
+    pairs = (learner.target_mixer, learner.mixer), (learner.target_mac, learner.mac)
+    of = lambda i: [p.detach().clone() for pair in pairs for p in pair[i].parameters()]  # noqa: E731
+    for count, moved in enumerate(moves, 1):
+        before = of(0)
         learner.train(batch, count, 1000 * count)
-        moved = [0.75 * old + 0.25 * new for old, new in zip(before, learner.mixer.parameters(), strict=True)]
-        found.append(all(map(th.equal, before, targets())))
-        th.testing.assert_close(targets(), before if found[-1] else moved)
-    assert found == [True, True, False] * 2
-
-
-def test_copies_every_second_of_every_third_update():
-    learner, batch = learner_of(QLearner, mixer="qmix", target_update_interval_or_tau=2, target_update_every=3)
-    found = []
-    for count in range(1, 13):
-        learner.train(batch, count, 1000 * count)
-        found.append(th.equal(learner.target_mixer.hyper_b_1.bias, learner.mixer.hyper_b_1.bias))
-    assert [count for count, equal in enumerate(found, 1) if equal] == [6, 12]
+        th.testing.assert_close(
+            of(0), [0.75 * old + 0.25 * new for old, new in zip(before, of(1), strict=True)] if moved else before
+        )
 
 
 def test_updates_are_counted_over_a_resumption():
