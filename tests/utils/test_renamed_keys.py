@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from browser.reading.configs import flatten
+from browser.reading.configs import flatten, key_suggestion
 from checkpoints.resumption import Resumption
 from checks.options import declared
 from cli.arguments import parse_arguments
@@ -156,4 +156,5 @@ def test_records_of_earlier_runs(tmp_path):
     assert Resumption("token", Path(tmp_path), checkpoint).recorded == PRESENT
     assert flatten(FORMER) == flatten(PRESENT)
     assert flatten(PRESENT)[0]["teams.red.use_rollout_log_probs"] is False
+    assert key_suggestion("replay_ratio", {"lr", "samples_per_insert"}) == " Its name is now 'samples_per_insert'."
     assert note_of_former_names() == ""

@@ -9,7 +9,7 @@ from browser.reading.limits import MOST_CONFIG_KEYS, cut, cut_value
 from browser.reading.session import MAP_KEYS, Run, Session
 from records.limits import LONGEST_KEY
 from records.options import OPTIONS
-from utils.config.renamed_keys import with_new_names
+from utils.config.renamed_keys import KEYS, with_new_names
 from utils.nearest import suggestion
 
 # where a run was written and what it was called says nothing about what was run
@@ -72,8 +72,10 @@ def _items(config: dict, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def key_suggestion(key: str, known: Iterable[str]) -> str:
-    """The end of a message about a key that no config has: a key whose last part it is, else the nearest."""
+    """The end of a message about a key that no config has: its present name, one that ends with it, or the nearest."""
     known = sorted(known)
+    if KEYS.get(key) in known:
+        return f" Its name is now '{KEYS[key]}'."
     longer = [name for name in known if name.endswith(f".{key}")]
     return f" Did you mean '{longer[0]}'?" if longer else suggestion(key, known, limit=20)
 
