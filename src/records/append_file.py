@@ -63,13 +63,9 @@ class AppendFile:
             self.flush()
 
     def flush(self, to_disk: bool = False) -> bool:
-        """Make the file if it was not made, and write the pending chunks now.
+        """Make the file if it was not made, and write the pending chunks now; whether everything is in it.
 
-        Args:
-            to_disk: also wait until it has left the system's memory.
-
-        Returns:
-            Whether everything that was appended is in the file.
+        `to_disk`: also wait until it has left the system's memory.
         """
         if self.path is None or self._given_up:
             return False

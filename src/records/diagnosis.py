@@ -15,13 +15,7 @@ BESIDE = ("ahead",)
 
 @dataclass(frozen=True)
 class PathTime:
-    """One path of the timer.
-
-    Attributes:
-        path: such as "train/update/critic".
-        seconds: in all, of which `own` in none of its parts.
-        longest: seconds of one run.
-    """
+    """One path of the timer, such as "train/update/critic"; seconds in all, `own` outside its parts, of the longest."""
 
     path: str
     count: int

@@ -10,12 +10,7 @@ PATIENCE_SECONDS = 3600.0
 
 
 class FaultNotice:
-    """Reports once that writing fails, once that it works again, and once that it is given up.
-
-    Args:
-        what: the subject of the messages.
-        console: logs them.
-    """
+    """Reports once that writing `what` fails, once that it works again, and once that it is given up."""
 
     def __init__(self, what: str, console: logging.Logger):
         self.what = what

@@ -27,13 +27,7 @@ ELSEWHERE = " Another folder is named by --results=FOLDER or, of main.py, local_
 
 @dataclass(frozen=True)
 class FoundRun:
-    """A run.
-
-    Attributes:
-        results: the folder of results that it is in.
-        token: its name.
-        sacred_id: the Sacred run that it was named by, if it was named by one.
-    """
+    """A run: the folder of results that it is in, its name, and the Sacred run that it was named by, if by one."""
 
     results: Path
     token: str
@@ -110,9 +104,6 @@ def latest_run(results: Path) -> FoundRun:
     """The training run that was active last, by Sacred's heartbeats and the times of checkpoints.
 
     Evaluations do not count. Of Sacred runs without a time the one with the greatest number counts.
-
-    Raises:
-        ConfigError: no such run.
     """
     found: list[tuple[float, int, str]] = []
     for token, manifest in all_manifests(results):

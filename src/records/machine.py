@@ -13,14 +13,7 @@ MB = 2**20
 
 
 def require_packages(gpu: bool) -> None:
-    """Refuse to sample without the packages for it.
-
-    Args:
-        gpu: whether graphics cards are sampled, too.
-
-    Raises:
-        ConfigError: which package is missing, and how to install it.
-    """
+    """Refuse to sample, graphics cards if `gpu`, without the packages for it, with a ConfigError."""
     for module, package in (("psutil", "psutil"), *((("pynvml", "nvidia-ml-py"),) if gpu else ())):
         if find_spec(module) is None:
             raise ConfigError(
@@ -29,11 +22,7 @@ def require_packages(gpu: bool) -> None:
 
 
 class MachineSampler:
-    """Takes a sample every `interval` seconds, in a thread, until `close`.
-
-    Args:
-        gpu: sample NVIDIA's graphics cards, too.
-    """
+    """Takes a sample every `interval` seconds, of NVIDIA's cards, too, if `gpu`; in a thread, until `close`."""
 
     def __init__(self, interval: float, gpu: bool = False):
         import psutil

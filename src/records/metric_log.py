@@ -52,12 +52,7 @@ class MetricRow(NamedTuple):
 
 
 class MetricLog:
-    """An append-only CSV file, one write for a row; AppendFile defines the handling of failed writes.
-
-    Args:
-        console: where faults are reported.
-        what: its name in messages.
-    """
+    """An append-only CSV file, one write for a row; AppendFile defines the handling of failed writes."""
 
     def __init__(self, console: logging.Logger, what: str = "The metric log"):
         self._console, self._what = console, what

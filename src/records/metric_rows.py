@@ -51,8 +51,7 @@ def whole_lines(data: bytes) -> bytes | None:
 def read_rows(body: bytes, keys: Iterable[str] | None = None, resumed: bool = False) -> dict[str, Rows]:
     """Rows by key.
 
-    A resumed run goes back to its last checkpoint, and logs all values after that again; the outdated rows are left
-    out.
+    A resumed run goes back to its last checkpoint and logs all later values again; the outdated rows are left out.
 
     Args:
         body: from `whole_lines`.

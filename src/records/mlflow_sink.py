@@ -33,16 +33,7 @@ def _permitted(name: str) -> str:
 
 
 class MlflowSink(ServiceSink):
-    """A run of MLflow.
-
-    Args:
-        folder: where the file store is made.
-        token: name of the run.
-        config: the run's config, which becomes its parameters.
-        uri: address of a tracking server or database; empty: the file store.
-        experiment: of MLflow; it is created if it is missing.
-        console: where faults are reported.
-    """
+    """A run of MLflow in a file store in `folder`, or at the address `uri`; a missing `experiment` is created."""
 
     name = "mlflow"
 

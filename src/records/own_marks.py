@@ -28,12 +28,7 @@ def state_folder() -> Path | None:
 
 
 def mark(folder: Path, statement: str) -> None:
-    """Mark a run's folder as this user's own, with these settings; where that is impossible it stays unmarked.
-
-    Args:
-        folder: of the run; it exists.
-        statement: what the mark is for; empty: nothing, and no mark is needed.
-    """
+    """Mark a run's folder as this user's own, with these settings; where that is impossible it stays unmarked."""
     if not statement:
         return
     try:

@@ -62,9 +62,7 @@ class _Bar(tqdm):
 class ProgressBar:
     """Steps done and to do, steps/s, time left, latest returns and win rates, on the real terminal.
 
-    Args:
-        t_max: steps in all.
-        t_env: steps done before this session, which count neither for its speed nor for the time left.
+    `t_env`: steps done before this session, which count neither for its speed nor for the time left.
     """
 
     def __init__(self, t_max: int, t_env: int = 0):

@@ -81,11 +81,7 @@ class RunFolder:
         return f"{command} with {settings}" if settings else command
 
     def mark_done(self, figures: Mapping[str, Any]) -> None:
-        """Write `done.json`: the run has trained to one of its limits. A run that has no folder gets no mark.
-
-        Raises:
-            OSError: it cannot be written.
-        """
+        """Write `done.json`: the run has trained to one of its limits. A run that has no folder gets no mark."""
         if self._lock is not None:
             write_whole(str(self.path / DONE), (json.dumps(figures) + "\n").encode())
 

@@ -44,10 +44,6 @@ class RunRecorder(FileStorageObserver):
     - `metrics.json` and `info.json` keep about 1,000 points of a series (`records.thinning`);
     - failed writes are reported once and retried with each event; the JSON files of a folder that vanished are
       re-created.
-
-    Args:
-        basedir: the folder of all runs.
-        console: where faults are reported.
     """
 
     def __init__(self, basedir: str | Path, console: logging.Logger | None = None, **options: Any):

@@ -65,11 +65,6 @@ class MongoRecorder(MongoObserver):
     - a missing server costs nothing but time: one warning, and a retry with each heartbeat;
     - `info` and metrics keep about 1,000 points of a series (`records.thinning`), which keeps documents small;
     - runs are numbered by the database, which may have those of many machines.
-
-    Args:
-        url: of the server, with a password if need be.
-        database: its name.
-        console: logs faults.
     """
 
     def __init__(self, url: str, database: str, console: logging.Logger):

@@ -26,14 +26,7 @@ def has_credentials() -> bool:
 class WandbSink(ServiceSink):
     """A run of Weights & Biases, in which the curves are drawn over the statistic `t_env`.
 
-    Args:
-        folder: the results' folder; offline runs are written into wandb/ in it.
-        token: name of the run; the sessions of a resumed run are one group of this name.
-        config: the run's config.
-        project: of Weights & Biases.
-        team: the entity that owns the project; empty: the user's own.
-        mode: "offline" (files, for `wandb sync`) or "online".
-        console: where faults are reported.
+    Sessions of a resumed run are one group of the name `token`; offline runs are written into wandb/ in `folder`.
     """
 
     name = "wandb"

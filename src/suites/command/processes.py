@@ -21,13 +21,7 @@ MAIN = [sys.executable, str(SRC / "main.py")]
 
 
 def fork_server(environments: Iterable[str], cold: bool, environment: dict[str, str]) -> ForkServer:
-    """Start one.
-
-    Args:
-        environments: names of the environments' configs, which it imports and compiles, too.
-        cold: every run is a new interpreter, `python src/main.py`; else runs fork from one that has imported all.
-        environment: variables of the runs.
-    """
+    """Start one, which has imported everything and compiled these environments; `cold`: runs are new interpreters."""
     command = [sys.executable, str(SRC / "suite.py"), "serve", *(["--cold"] if cold else environments)]
     return ForkServer(command, environment)
 

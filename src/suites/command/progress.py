@@ -24,13 +24,7 @@ _WORDS = {
 
 
 class Progress:
-    """Shows a suite's progress.
-
-    Args:
-        runs: all of the suite, as far as they are known.
-        stream: a terminal or a file.
-        count: how many runs there will be.
-    """
+    """Shows a suite's progress on a terminal or in a file; `count`: how many runs there will be."""
 
     def __init__(self, folder: SuiteFolder, runs: list[SuiteRun], stream: TextIO, count: int):
         self._folder, self._stream, self._count = folder, stream, count

@@ -23,12 +23,7 @@ from suites.state.state import Attempt, SuiteFolder
 
 @dataclass(frozen=True)
 class Request:
-    """A run to start.
-
-    Attributes:
-        words: of main.py.
-        environment: variables that it gets; None takes one away.
-    """
+    """A run to start: the words of main.py, and the variables that it gets (None takes one away)."""
 
     results: str
     suite: str
@@ -48,12 +43,7 @@ class Request:
 
 
 class ForkServer:
-    """A launcher's end of a fork server, which it starts.
-
-    Args:
-        command: of the process that calls `serve`.
-        environment: variables of it, and so of all runs.
-    """
+    """A launcher's end of a fork server: starts the process that calls `serve`, with variables for it and all runs."""
 
     def __init__(self, command: list[str], environment: dict[str, str]):
         self._process = subprocess.Popen(

@@ -41,9 +41,7 @@ class Work:
     """What a launcher has to do, wherever it starts runs, and whom it reports to.
 
     Attributes:
-        folder: the suite's.
         runs: in the order in which they are wanted.
-        leases: of this launcher.
         report: called with an attempt whenever one begins or ends by this launcher.
         look: called with the newest attempts at every look at the folder.
         retry_failed: whether runs that had failed before this start are tried again.

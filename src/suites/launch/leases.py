@@ -31,13 +31,7 @@ RENEWALS = 10
 
 
 class Leases:
-    """Leases of one launcher.
-
-    Args:
-        folder: the suite's.
-        lease: seconds.
-        losses: how many attempts in a row may be lost without a new checkpoint.
-    """
+    """Leases of one launcher, of `lease` seconds; `losses`: so many in a row may be lost without a new checkpoint."""
 
     def __init__(self, folder: SuiteFolder, lease: float = LEASE, losses: int = 5):
         self._folder, self._lease, self._losses = folder, lease, losses

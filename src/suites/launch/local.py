@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 class LocalLauncher(Launcher):
-    """Starts a suite's runs on this machine.
-
-    Args:
-        machine: what there is for runs.
-        start: makes a fork server.
-        searcher: makes more runs as it learns from those that are done.
-    """
+    """Starts a suite's runs on this machine, by the fork server that `start` makes; a searcher makes more runs."""
 
     def __init__(
         self, work: Work, machine: Machine, start: Callable[[], ForkServer], searcher: "Searcher | None" = None

@@ -23,13 +23,11 @@ def attend(program: list[str], words: list[str], stops: str, variables: dict[str
     When this process ends first, the supervisor's run saves and stops: what Ray has given back is not used any more.
 
     Args:
-        program: the script to call with this machine's Python, and its first word.
-        words: further ones, to which this process's number is added.
+        program: the script to call with this machine's Python, and its first word; this process's number is the last.
         stops: a file with a byte for each time that runs are asked to stop.
-        variables: of the environment of supervisor and run.
 
     Returns:
-        its exit code, and its last lines.
+        the supervisor's exit code, and its last lines.
     """
     if not os.path.isfile(program[0]):
         return 127, f"{os.uname().nodename} has no {program[0]}: every machine needs Muster at the same path."

@@ -67,7 +67,6 @@ def submit(
     Args:
         failed: the numbers of the failed attempts among them.
         program: the command of a task, to which the suite's place and the number of the array are added.
-        lease: seconds.
 
     Raises:
         MusterError: sbatch is missing, or refuses the job.
@@ -89,12 +88,7 @@ def submit(
 
 
 def script_of(folder: SuiteFolder, count: int, resources: Resources, program: list[str]) -> str:
-    """The script of the next array.
-
-    Args:
-        count: how many runs it has.
-        program: as for `submit`.
-    """
+    """The script of the next array, of `count` runs; `program`: as for `submit`."""
     number, each = _next_number(folder), runs_of_card(resources)
     hours, memory, gpus = resources["hours"], resources["memory"], resources["gpus"]
     at_a_time = f"%{math.ceil(resources['jobs'] / each)}" if resources["jobs"] else ""

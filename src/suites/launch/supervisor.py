@@ -95,12 +95,7 @@ def supervise(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -
 
 
 def _ended(folder: SuiteFolder, attempt: Attempt, code: int, asked: bool, begun: int) -> Attempt:
-    """The attempt with the end of its run.
-
-    Args:
-        asked: whether the run was asked to stop.
-        begun: bytes of its output before it started.
-    """
+    """The attempt with the end of its run, which was `asked` to stop, and had `begun` bytes of output before it."""
     error = "" if code == 0 else _last_lines(folder.output(attempt.run), begun)
     signalled = code < 0 or code in SIGNALLED
     if code == 0:

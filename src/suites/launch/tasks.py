@@ -24,7 +24,6 @@ class Task:
     """What a task knows.
 
     Attributes:
-        folder: the suite's.
         launcher: what the attempts say of who began them.
         program: the command of main.py.
         is_current: whether a run would still have the config that it had when the suite was started.

@@ -19,14 +19,10 @@ def write_manifest(folder: SuiteFolder, suite: SuiteFile, runs: list[SuiteRun]) 
     """Write the runs, in place of those of an earlier version of the suite; what is done of these stays done.
 
     Args:
-        runs: of a search that learns from its trials: those of a trial that shows what all are like, which are not
-            written.
+        runs: of a search that learns from its trials, those of a trial that shows what all are like: not written.
 
     Returns:
         how many runs are new, and how many are no longer in the suite; (0, 0) for a new suite.
-
-    Raises:
-        ConfigError: the file cannot be written, or is another program's.
     """
     before = {run.id for run in folder.runs()} if os.path.lexists(folder.manifest) else None
     plan = _plan(suite, runs)

@@ -41,12 +41,7 @@ _ROUNDING = 1e-6
 
 
 class Machine:
-    """The machine of a launcher.
-
-    Args:
-        resources: of a suite.
-        cores, gpus: those there are; None: found out.
-    """
+    """The machine of a launcher, with its cores and GPUs."""
 
     def __init__(self, resources: Resources, cores: list[int] | None = None, gpus: list[str] | None = None):
         self.cores = _cores() if cores is None else cores

@@ -58,11 +58,7 @@ class Searcher:
     def look(self, newest: Mapping[str, Attempt], room: int) -> list[SuiteRun]:
         """The runs of all trials that have not ended, after those were made or ended that it was time for.
 
-        Args:
-            room: how many more runs could begin here than there are.
-
-        Raises:
-            ConfigError: a file of a trial is damaged, or has other runs than the search makes.
+        `room`: how many more runs could begin here than there are.
         """
         self._newest = newest
         trials = self._read()

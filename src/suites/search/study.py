@@ -57,11 +57,7 @@ class Study:
             )
 
     def learn(self, trials: Sequence[Trial]) -> None:
-        """Take in what is new in the files of the trials.
-
-        Raises:
-            ConfigError: a trial has settings that are not of this search.
-        """
+        """Take in what is new in the files of the trials; ConfigError: one has settings that are not of this search."""
         from optuna.trial import TrialState
 
         states = {DONE: TrialState.COMPLETE, PRUNED: TrialState.PRUNED, FAILED: TrialState.FAIL}

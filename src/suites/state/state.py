@@ -99,12 +99,7 @@ class Attempt:
 
 
 class SuiteFolder:
-    """A suite's folder.
-
-    Args:
-        results: the folder of all results.
-        name: the suite's.
-    """
+    """The folder of the suite `name` in the folder of all results."""
 
     def __init__(self, results: str | Path, name: str):
         self.results, self.name = Path(results), name
