@@ -1,6 +1,7 @@
 """What environments of entities show, as arrays: by hand, and named by types as by ids."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from envs.entities import (
 )
 from envs.entities.encoding import Encoder
 from envs.entities.layout import Layout
+from envs.entities.numbering import ObservationError
 
 SPACE = ObsSpace(["time"], {"Mine": Entity(["x", "y"]), "Robot": Entity(["x", "y"]), "Wall": Entity([])})
 ACTIONS = {
@@ -65,6 +67,13 @@ def test_every_slot_has_its_actor_and_its_choices():
     assert [int(arrays[f"entities/{name}/count"]) for name in SPACE.entities] == [2, 2, 1]
     assert arrays["entities/Mine/hidden"].tolist() == [0, 1, 0, 0]
     assert arrays["global_features"].tolist() == [0.5]
+
+
+def test_the_environment_with_too_many_is_named():
+    few, many = (Observation(features={"Wall": [[]] * n}, global_features=[0], done=False, reward=0) for n in (2, 3))
+    with pytest.raises(ObservationError, match="'Wall' has 3 entities, more than its capacity of 2") as caught:
+        encoded([few, many, few])
+    assert caught.value.row == 1
 
 
 def any_observation(rng):

@@ -16,8 +16,8 @@ from envs.entities import (
     SelectEntityActionMask,
     SelectEntityActionSpace,
 )
-from envs.entities.acting import actions_for
-from envs.entities.numbering import EntityNumbering
+from envs.entities.acting import actions_for, offered_in
+from envs.entities.numbering import EntityNumbering, ObservationError
 from utils.errors import MusterError
 
 OBS = ObsSpace(["time"], {"Mine": Entity(["x", "y"]), "Robot": Entity(["x", "y"]), "Wall": Entity([])})
@@ -56,12 +56,15 @@ def test_entities_without_ids_are_counted():
 
 def test_implicit_actors_are_dispatched_in_the_order_of_their_numbers():
     """entity-gym numbers them in the space's order and dispatches in the order of the observation's dict."""
-    seen = seen_of({"Move": CategoricalActionMask()}, ids={"Robot": ["a", "b"], "Mine": ["m", "n", "o"]})
+    ids = {"Robot": ["a", "b"], "Mine": ["m", "n", "o"]}
+    seen = seen_of({"Move": CategoricalActionMask()}, ids=ids)
     assert seen.offers["Move"].actors.tolist() == [0, 1, 2, 3, 4]
     assert list(seen.features) == ["Mine", "Robot", "Wall"]
     action = actions_for(seen, ACTIONS, {"Move": [0, 1, 2, 1, 0]})["Move"]
     assert action == CategoricalAction(["m", "n", "o", "a", "b"], action.indices, ["Up", "Down", "Wait"])
     assert action.labels == ["Up", "Down", "Wait", "Down", "Up"]
+    for mask, actors in ((CategoricalActionMask(), ["m", "n", "o", "a", "b"]), (CategoricalActionMask(["b"]), ["b"])):
+        assert list(offered_in(observed({"Move": mask}, ids=ids), OBS, ACTIONS)["Move"][0]) == actors
 
 
 def test_actees_stand_in_the_order_they_are_named_and_are_chosen_by_position():
@@ -211,6 +214,14 @@ def test_a_choice_that_was_not_offered_is_refused(chosen):
     seen = seen_of({"Move": CategoricalActionMask(actor_types=["Robot"])})
     with pytest.raises(MusterError, match="Action 'Move'"):
         actions_for(seen, ACTIONS, {"Move": chosen})
+
+
+@pytest.mark.parametrize("rows", [[[1, 2, 3]], np.ones((1, 3)), [["a", "b"]]])
+def test_the_invalid_one_of_many_observations_is_named(rows):
+    good = observed(features={"Mine": np.ones((2, 2))})
+    with pytest.raises(ObservationError, match="Entity type 'Mine'") as caught:
+        EntityNumbering(OBS, ACTIONS).read([good, good, observed(features={"Mine": rows}), good])
+    assert caught.value.row == 2
 
 
 def test_only_an_observation_is_one():
