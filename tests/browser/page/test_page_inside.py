@@ -42,15 +42,8 @@ def write_diagnostics(root, rows):
 
 def test_a_run_shows_its_time_values_and_machine(root):
     text = text_of(view.layout(context_of(root), {"run": "1"}))
-    for part in (
-        "'Inside'",
-        "inside-flame",
-        "advantage",
-        "run_memory_mb",
-        "inside-curve-1",
-        "Control panel",
-        "why not",
-    ):
+    parts = ("'Inside'", "inside-flame", "advantage", "run_memory_mb", "inside-curve-1", "Control panel", "why not")
+    for part in parts:
         assert part in text, part
     assert "inside-flame" not in text_of(view.layout(context_of(root), {"run": "2"}))
 

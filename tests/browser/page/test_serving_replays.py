@@ -119,18 +119,9 @@ def test_steps_added_while_sending_wait_for_the_next_request(results, client):
 @pytest.mark.parametrize(
     ("run", "file"),
     [
-        ("trained", "../../../secret.jsonl"),
-        ("..", "secret.jsonl"),
-        ("../..", "secret.jsonl"),
-        ("trained", "/etc/passwd"),
-        ("trained", "game.SC2Replay"),
-        ("trained", "100_0.jsonl\0"),
-        ("trained", ".."),
-        ("trained", "link.jsonl"),
-        ("linked", "secret.jsonl"),
-        ("trained", "pipe.jsonl"),
-        ("trained", "folder.jsonl"),
-        ("", ""),
+        *(("trained", name) for name in ("../../../secret.jsonl", "/etc/passwd", "game.SC2Replay", "100_0.jsonl\0")),
+        *(("trained", name) for name in ("link.jsonl", "pipe.jsonl", "folder.jsonl", "..")),
+        *(("..", "secret.jsonl"), ("../..", "secret.jsonl"), ("linked", "secret.jsonl"), ("", "")),
     ],
 )
 def test_nothing_else_is_served(results, client, run, file):

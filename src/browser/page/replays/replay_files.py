@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from dash import Dash
 from flask import Response, request
@@ -21,6 +21,8 @@ SUFFIX = ".jsonl"
 # bytes; an episode of 27m_vs_30m takes a few million, and a browser must hold it
 LARGEST_REPLAY = 2**28
 LONGEST_HEADER = 1 << 20
+# at the end of a file, in which its last line is looked for
+_FOOTER = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -84,23 +86,26 @@ def origin_of(context: Context, token: str) -> str:
     files = _in_folder(context, token)
     if not files:
         return token
-    path = _checkpoint_path(context.results.files, token, files[-1].name)
+    found = ends(context.results.files, files[-1])[0].get("checkpoint_path")
+    path = Path(found if isinstance(found, str) else "")
     # <results>/models/<token>, or <results>/runs/<token>/checkpoints
     name = path.parent.name if path.name == "checkpoints" else path.name
     return name if is_file_name(name) else token
 
 
 @lru_cache(maxsize=4096)
-def _checkpoint_path(files: ResultsFiles, token: str, name: str) -> Path:
-    """The path of the models in a replay's header; headers never change."""
+def ends(files: ResultsFiles, one: ReplayFile) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and the footer of a replay, as of its last change; {} for a missing one."""
     try:
-        with files.open(REPLAYS, token, name) as file:
-            line = file.readline(LONGEST_HEADER)
+        with files.open(REPLAYS, one.token, one.name) as file:
+            first = file.readline(LONGEST_HEADER)
+        last = files.end(_FOOTER, REPLAYS, one.token, one.name).rstrip(b"\n").rpartition(b"\n")[2]
     except OSError:
-        return Path()
-    header = parse(line).value if line.endswith(b"\n") else None
-    found = header.get("checkpoint_path") if isinstance(header, dict) else None
-    return Path(found if isinstance(found, str) else "")
+        return {}, {}
+    header = parse(first).value if first.endswith(b"\n") else None
+    footer = parse(last).value if len(last) < _FOOTER else None
+    ended = footer if isinstance(footer, dict) and footer.get("type") == "footer" else {}
+    return header if isinstance(header, dict) else {}, ended
 
 
 def open_replay(context: Context, token: str, name: str) -> BinaryIO:

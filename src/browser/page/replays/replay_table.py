@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from dash import dcc, html
@@ -10,14 +9,9 @@ from dash import dcc, html
 from browser.page.parts import address
 from browser.page.parts.context import Context
 from browser.page.parts.limits import left_out, short
-from browser.page.replays.replay_files import LONGEST_HEADER, ReplayFile
-from browser.reading.files import ResultsFiles
-from browser.reading.json_files import parse
-from records.layout import REPLAYS
+from browser.page.replays.replay_files import ReplayFile, ends
 
 LISTED = 200
-# bytes at the end of a file in which its last line is looked for
-_FOOTER = 1 << 16
 _OUTCOMES = {True: "won", False: "not won", None: ""}
 
 
@@ -45,10 +39,10 @@ def ghosts_of(context: Context, found: Sequence[ReplayFile], shown: ReplayFile) 
     Returns:
         for each its `key` in the address, the `source` of its lines and a `label`.
     """
-    place = _place(_ends(context.results.files, shown)[0])
+    place = _place(ends(context.results.files, shown)[0])
     ghosts = []
     for one in found[:LISTED] if place else []:
-        header, footer = _ends(context.results.files, one)
+        header, footer = ends(context.results.files, one)
         if one == shown or _place(header) != place:
             continue
         algorithm = header.get("algorithm")
@@ -67,11 +61,12 @@ def _place(header: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _row(context: Context, one: ReplayFile, run: str, several: bool, current: bool) -> html.Tr:
-    header, footer = _ends(context.results.files, one)
+    header, footer = ends(context.results.files, one)
     algorithm = header.get("algorithm")
     href = address.link("/replay", {"run": one.token if several or not run else run, "file": one.name})
     link = dcc.Link(one.shown, href=href, title=one.name)
-    name = html.Span(one.shown, **{"aria-current": "page"}) if current else link
+    here: dict[str, Any] = {"aria-current": "page"}
+    name = html.Span(one.shown, **here) if current else link
     won = footer.get("won") if isinstance(footer.get("won"), bool) else None
     cells = [
         name,
@@ -85,20 +80,6 @@ def _row(context: Context, one: ReplayFile, run: str, several: bool, current: bo
         *([short(one.token, 60)] if several else []),
     ]
     return html.Tr([html.Td(cell) for cell in cells], className="current" if current else "")
-
-
-@lru_cache(maxsize=4096)
-def _ends(files: ResultsFiles, one: ReplayFile) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The header and the footer of a replay, as of its last change; {} for a missing one."""
-    try:
-        with files.open(REPLAYS, one.token, one.name) as file:
-            first = file.readline(LONGEST_HEADER)
-        last = files.end(_FOOTER, REPLAYS, one.token, one.name).rstrip(b"\n").rpartition(b"\n")[2]
-    except OSError:
-        return {}, {}
-    header, footer = parse(first).value, parse(last).value if len(last) < _FOOTER else None
-    ended = isinstance(footer, dict) and footer.get("type") == "footer"
-    return header if isinstance(header, dict) else {}, footer if ended else {}
 
 
 def _text(value: Any) -> str:
