@@ -50,8 +50,9 @@ def _pooled(comparison: Comparison) -> Iterable[Caution]:
     by_keys: dict[tuple[str, ...], list[str]] = {}
     for label, keys in comparison.also_differ().items():
         by_keys.setdefault(tuple(keys), []).append(label)
-    for keys, labels in by_keys.items():
-        asked = comparison.group_by
+    asked = comparison.group_by
+    for differing, labels in by_keys.items():
+        keys = list(differing)
         splits = [(key, [*asked, key]) for key in keys[:MOST_EXAMPLES]]
         if 1 < len(keys) <= MOST_KEYS:
             splits.append((f"all {len(keys)} keys", [*asked, *keys]))

@@ -4,6 +4,7 @@ learning_curves(bands, "test_return_mean").savefig("curves.svg")
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -32,9 +33,9 @@ def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: 
     figure, axes = _figure(5.0, 3.4, title)
     for index, band in numbered(bands, order):
         complete = band.complete()
-        marker = "o" if complete.sum() == 1 else None
         label = f"{_plain(band.label)} (n = {band.runs})"
-        style = {"color": color(index), "linestyle": _LINES[dash(index)], "marker": marker}
+        style: dict[str, Any] = {"color": color(index), "linestyle": _LINES[dash(index)]}
+        style["marker"] = "o" if complete.sum() == 1 else None
         axes.plot(band.x, np.where(complete, band.center, np.nan), label=label, linewidth=1.6, **style)
         if not complete.all():
             thin = np.where(incomplete_stretches(complete), band.center, np.nan)
@@ -61,9 +62,9 @@ def score_heatmap(
     if not maps:
         return figure
     values = np.array([[matrix[row][column].value for column in maps] for row in algorithms])
-    ends = {"vmin": 0, "vmax": 1} if share else {}
+    low, high = (0, 1) if share else (None, None)
     shades = LinearSegmentedColormap.from_list("matrix", MATRIX_COLORS)
-    image = axes.imshow(np.ma.masked_invalid(values), cmap=shades, aspect="auto", **ends)
+    image = axes.imshow(np.ma.masked_invalid(values), cmap=shades, aspect="auto", vmin=low, vmax=high)
     best = best_on_maps(matrix, lower)
     for row, algorithm in enumerate(algorithms):
         for column, name in enumerate(maps):
@@ -82,9 +83,9 @@ def profile_curves(profiles: Sequence[Profile], metric: str, title: str = "") ->
     figure, axes = _figure(5.0, 3.4, title)
     for index, profile in enumerate(profiles):
         label = f"{_plain(profile.label)} (n = {profile.n})"
-        style = {"color": color(index), "linestyle": _LINES[dash(index)], "linewidth": 1.6}
-        axes.step(profile.thresholds, profile.share, where="post", label=label, **style)
-        area = {"color": color(index), "alpha": 0.18, "linewidth": 0}
+        line: dict[str, Any] = {"color": color(index), "linestyle": _LINES[dash(index)], "linewidth": 1.6}
+        axes.step(profile.thresholds, profile.share, where="post", label=label, **line)
+        area: dict[str, Any] = {"color": color(index), "alpha": 0.18, "linewidth": 0}
         axes.fill_between(profile.thresholds, profile.low, profile.high, step="post", **area)
     axes.set_xlabel(f"{_plain(metric)} τ")
     axes.set_ylabel("share of runs with a score above τ")

@@ -1,6 +1,7 @@
 """How plotly figures look."""
 
 import html
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -10,7 +11,7 @@ from utils.colours import rgb
 __all__ = ["CONFIG", "PALETTE", "TEMPLATE", "axis_title", "color", "dash", "faint", "metric_title", "plain_text"]
 
 # for every place that shows a figure; without the second key, plotly offers to send the data to its makers' server
-CONFIG = {
+CONFIG: Any = {
     "displaylogo": False,
     "showSendToCloud": False,
     "responsive": True,

@@ -140,17 +140,21 @@ def _result_text(result: Any) -> str:
     return text if len(text) <= MOST_RESULT else f"{text[:MOST_RESULT]} …"
 
 
-def threshold_rows(comparison: Comparison, key: str, options: Options) -> tuple[list[str], list[list[str]]]:
+def threshold_rows(
+    comparison: Comparison, key: str, threshold: float, smoothing: int
+) -> tuple[list[str], list[list[str]]]:
     """When runs first reached the threshold: headings, and a row per algorithm and map."""
     headings = ["algorithm", "map", "reached", "median steps (t_env)", "median hours"]
     rows = []
-    for label, maps in comparison.reached(key, options.threshold, options.smoothing).items():
+    for label, maps in comparison.reached(key, threshold, smoothing).items():
         for name, found in sorted(maps.items()):
             steps = [at.steps if at else np.inf for at in found]
             known = all(at is None or at.seconds is not None for at in found)
-            seconds = [at.seconds if at else np.inf for at in found] if known else [np.nan]
+            seconds = [at.seconds if at and at.seconds is not None else np.inf for at in found] if known else [np.nan]
             there = f"{sum(at is not None for at in found)} of {len(found)}"
-            rows.append([label, name, there, _or_never(np.median(steps), ",.0f"), _or_never(_hours(seconds), ".2f")])
+            rows.append(
+                [label, name, there, _or_never(np.median(steps), ",.0f"), _or_never(np.median(seconds) / 3600, ".2f")]
+            )
     return headings, rows
 
 
@@ -190,10 +194,6 @@ def _meeting(runs: list[Run], key: str, value: str) -> list[Run]:
         values = {str(run.config[key]) for run in runs if key in run.config}
         raise ConfigError(f"--where: no run has {key}={value}.{suggestion(value, values, limit=20)}")
     return chosen
-
-
-def _hours(seconds: list[float]) -> float:
-    return float(np.median(seconds)) / 3600
 
 
 def _or_never(value: float, form: str) -> str:

@@ -66,7 +66,7 @@ def render(comparison: Comparison, metrics: list[Metric], options: Options) -> s
         _metric_sections(page, comparison, metric, options)
     if options.threshold is not None and metrics:
         page.heading(f"{metrics[0].key} of at least {options.threshold:g}")
-        page.table(*content.threshold_rows(comparison, metrics[0].key, options))
+        page.table(*content.threshold_rows(comparison, metrics[0].key, options.threshold, options.smoothing))
     page.heading("Config differences")
     page.table(*content.difference_rows(comparison))
     stopped = content.troubled(comparison)

@@ -236,8 +236,8 @@ def probability_of_improvement(
     Returns:
         The estimate, whose `n` counts the runs of X and of Y that were compared.
     """
-    pairs = [(finite([scores[name]]), finite([others[name]])) for name in scores if name in others]
-    pairs = [(x[0], y[0]) for x, y in pairs if x and y]
+    shared = [(finite([scores[name]]), finite([others[name]])) for name in scores if name in others]
+    pairs = [(x[0], y[0]) for x, y in shared if x and y]
     if not pairs:
         return Estimate(np.nan, np.nan, np.nan, 0)
     n = sum(len(x) + len(y) for x, y in pairs)

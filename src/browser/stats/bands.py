@@ -114,7 +114,7 @@ def _median(values: np.ndarray, n: np.ndarray, repetitions: int) -> tuple[np.nda
     if some.any():
         columns = values[:, some]
         summaries[:, some] = np.nanmedian(columns, 0), np.nanmin(columns, 0), np.nanmax(columns, 0)
-    return tuple(summaries)
+    return summaries[0], summaries[1], summaries[2]
 
 
 def _iqm(values: np.ndarray, n: np.ndarray, repetitions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -134,7 +134,7 @@ def _iqm(values: np.ndarray, n: np.ndarray, repetitions: int) -> tuple[np.ndarra
             # a slice at a time: all samples of all positions at once would take gigabytes
             sampled = np.stack([iqm(present[:, column][draws], axis=1) for column in range(present.shape[1])], axis=1)
             summaries[1:, columns] = interval_of(sampled)
-    return tuple(summaries)
+    return summaries[0], summaries[1], summaries[2]
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,7 +95,8 @@ def legend(compared: Compared, path: str) -> html.Ul:
         hidden = name in request.hide
         hide = tuple(other for other in request.hide if other != name) if hidden else (*request.hide, name)
         style = {"borderTopColor": color(index), "borderTopStyle": _BORDERS[dash(index)]}
-        line = html.Span(className="line", style=style, **{"data-colour": color(index)})
+        data: dict[str, Any] = {"data-colour": color(index)}
+        line = html.Span(className="line", style=style, **data)
         href = request.address(path, hide=hide)
         title = "click to show" if hidden else "click to hide"
         entries.append(html.Li(dcc.Link([line, label], href=href, title=title, className="off" if hidden else "")))

@@ -127,8 +127,9 @@ def sessions(asked: RunRequest) -> html.Section | None:
         step = "?" if origin is None or origin.t_env is None else f"{origin.t_env:,}"
         came = "" if origin is None else f"run {origin.sacred_id or '?'} at step {step}"
         link = dcc.Link(session.id, href=address.link("/run", {"run": session.id}))
-        cells = [link, status_badge(session.status_at()), _time(session.started), came, _duration(session.seconds())]
-        rows.append(html.Tr([html.Td(cell) for cell in cells]))
+        times = (_time(session.started), came, _duration(session.seconds()))
+        row = [html.Td(link), html.Td(status_badge(session.status_at())), *(html.Td(text) for text in times)]
+        rows.append(html.Tr(row))
     note = html.P(more, className="note") if more else None
     return card("Sessions", note, html.Table([names, *rows], className="plain"))
 

@@ -189,8 +189,9 @@ def _shown_text(context: Context, run: Run, file: RunFile) -> html.Details:
     except OSError as error:
         text = f"Not read: {error.strerror}."
     cut = f" Its first {readable_size(SHOWN_TEXT)} are shown." if file.size > SHOWN_TEXT else ""
-    about = [html.A(short(file.path.name), href=file_link(run, file)), f" {readable_size(file.size)}.{cut}"]
-    return html.Details([html.Summary(about), html.Pre(text)], open=file.size <= LONGEST_FACT)
+    link = html.A(short(file.path.name), href=file_link(run, file))
+    about = html.Summary([link, f" {readable_size(file.size)}.{cut}"])
+    return html.Details([about, html.Pre(text)], open=file.size <= LONGEST_FACT)
 
 
 def _episodes(context: Context, run: Run) -> dict[int | None, int]:

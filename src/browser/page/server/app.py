@@ -41,7 +41,7 @@ def create_app(root: Path, write: bool = False, token: str | None = None) -> Das
         include_pages_meta=False,
         serve_locally=True,
         suppress_callback_exceptions=True,
-        update_title=None,
+        update_title=None,  # type: ignore[arg-type]  # as Dash documents it
         title="Muster",
         index_string=INDEX,
         add_log_handler=False,
