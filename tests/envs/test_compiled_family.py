@@ -1,6 +1,5 @@
 """What families get from `envs.compiled`, by the one in docs/examples: many copies and one, threads, saved states."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from numpy.testing import assert_equal
 
 from envs import REGISTRY
+from utils.config.user_modules import imported
 from utils.errors import ConfigError
 from vector_envs.batched import BatchedCopies
 
@@ -17,9 +17,7 @@ SEEDS = [3, 1, 4, 1, 5]
 
 @pytest.fixture(scope="module")
 def family():
-    spec = importlib.util.spec_from_file_location("compiled_meeting", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = imported("plugins", str(EXAMPLE))
     yield module
     del REGISTRY["compiled_meeting"]
 

@@ -86,7 +86,7 @@ class CompiledEnv:
     @cached_property
     def _names(self) -> dict[bool, list[tuple[str, str]]]:
         """Paths and names of arrays: of what is observed (True), and of outcomes."""
-        names = {True: [], False: []}
+        names: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
         for path, field in self.fields().items():
             if field.kind != "action":
                 names[field.kind in SHOWN].append((path, path.replace("/", "_")))
@@ -152,7 +152,8 @@ class OneCopy(MultiAgentEnv):
     groups: dict[str, int]
 
     def __init_subclass__(cls) -> None:
-        cls.__signature__ = signature_of(cls.batch_class.options_class)
+        if hasattr(cls, "batch_class"):  # a class of a plugin is made before its attributes, in other processes
+            cls.__signature__ = signature_of(cls.batch_class.options_class)
 
     def __init__(self, **env_args: Any):
         self._seed = env_args.get("seed")
