@@ -111,7 +111,7 @@ class MultiAgentEnv:
         """For each agent the names of all its actions in this episode."""
         return [[str(action) for action in range(self.get_total_actions())]] * self.n_agents
 
-    def save_replay(self) -> None:
+    def save_replay(self) -> Any:
         """Save a replay of the last episode, if the environment can."""
         raise NotImplementedError(f"{type(self).__name__} cannot save replays")
 

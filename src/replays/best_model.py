@@ -1,11 +1,12 @@
 """Which of a run's saved models plays best."""
 
 from pathlib import Path
+from typing import Any
 
 from records.best_model import RANKED_BY, RankedModel, SavedModel, best_of, reason_to_play, to_play, told_by
 from records.find_run import FoundRun
 from records.layout import BEST, CHECKPOINTS, METRICS
-from records.limits import LARGEST
+from records.limits import LARGEST_LOG
 from records.metric_rows import read_rows, whole_lines
 from records.recorded import manifests
 from utils.errors import ConfigError
@@ -85,7 +86,7 @@ def _holds_model(folder: Path) -> bool:
 def _tests(run: FoundRun) -> dict[int, dict[str, float]]:
     """Step -> the figures of the test after it: those of the metric log if it can be read, else those Sacred kept."""
     try:
-        log = read_regular(run.folder / METRICS, LARGEST[METRICS])
+        log = read_regular(run.folder / METRICS, LARGEST_LOG)
     except OSError:
         log = None
     if log is not None:
@@ -102,7 +103,7 @@ def _tests(run: FoundRun) -> dict[int, dict[str, float]]:
     return tests
 
 
-def _figures(t_env: object, value: object) -> tuple[int, float] | None:
+def _figures(t_env: Any, value: Any) -> tuple[int, float] | None:
     """Both as numbers, or None; Sacred's record may come from others."""
     try:
         step, figure = int(float(t_env)), float(value)

@@ -157,7 +157,8 @@ class _View:
             self.canvas.ring(x, y, radius, max(radius / 8, 2), colour)
             return
         draw_shape = {"square": self.canvas.square, "diamond": self.canvas.diamond}.get(shape, self.canvas.disc)
-        draw_shape(x, y, radius, tuple(part * 2 // 3 for part in colour))
+        red, green, blue = colour
+        draw_shape(x, y, radius, (red * 2 // 3, green * 2 // 3, blue * 2 // 3))
         draw_shape(x, y, radius - max(radius / 8, 1), colour)
         size = min(1.5 * radius / max(text_width(label, 1), 0.1), 1.4 * radius, MOST_LABEL)
         if label and size >= LEAST_LABEL:

@@ -136,7 +136,8 @@ def _draw_agents(canvas: Canvas, replay: Replay, step: dict, top: int, bottom: i
         canvas.text(MARGIN, top, ends[footer.get("won")], INK)
         return
     acts = step.get("acts")
-    outputs, names = step.get("q_values") or step.get("policy"), replay.header.get("action_names")
+    outputs: Any = step.get("q_values") or step.get("policy")
+    names: Any = replay.header.get("action_names")
     drawn = {unit["agent"]: unit for unit in step["snapshot"].get("units", []) if "agent" in unit}
     room = max((bottom - top) // ROW, 1)
     shown = len(actions) if len(actions) <= room else room - 1

@@ -131,12 +131,13 @@ class _Recording:
 
     def take(self, env: Any, reward: float, terminated: bool, truncated: bool) -> None:
         """Write the step that has just been made."""
-        after, info = env.snapshot(), env.info(0)
-        outcome = {"terminated": terminated, "truncated": truncated, "info": info}
-        self._writer.step(self._snapshot, reward=reward, **self._decision, **outcome)
+        after, writer = env.snapshot(), self._writer
+        assert writer is not None
+        outcome: dict[str, Any] = {"terminated": terminated, "truncated": truncated, "info": env.info(0)}
+        writer.step(self._snapshot, reward=reward, **self._decision, **outcome)
         self._snapshot = after
         if terminated or truncated:
-            self._writer.end(after, **outcome)
+            writer.end(after, **outcome)
             self._writer = None
 
 

@@ -44,6 +44,7 @@ class Simulator:
         self.shares = ThreadShares(batch_size, threads)
         self.alone = len(self.shares) == 1
         self._parts: list[tuple[Any, slice, Any]] = []  # of each thread: its state, which copies, its outputs
+        self._parts_of: Any = None  # the outputs that were divided
         self.set_up()
         one = [array for arrays in self.allocate(1) for array in arrays]
         require_memory(
@@ -91,7 +92,7 @@ class Simulator:
         if self.alone or not shared:
             work(self.state, rows, self.outputs, *self.constants)
             return
-        if not self._parts or self._parts_of is not self.outputs:
+        if self._parts_of is not self.outputs:
             self._parts_of = self.outputs
             cut = self.shares.cut
             self._parts = list(zip(cut(self.state), self.shares.slices, cut(self.outputs), strict=True))

@@ -112,7 +112,7 @@ class BatchedRaces(Simulator):
 
     def _place(self, which: np.ndarray) -> None:
         """Put the cars on their grids."""
-        self.run(begin, which, shared=np.count_nonzero(which) >= 2 * self.options.races_per_thread)
+        self.run(begin, which, shared=bool(np.count_nonzero(which) >= 2 * self.options.races_per_thread))
         for name in ("reward", "pressed", "car_terminated", "car_truncated", "terminated", "truncated"):
             getattr(self.outputs, name)[which] = 0
 

@@ -74,6 +74,7 @@ class RacingEnv(OneCopy):
     """A race of one car or several on a track, in the form of `envs.contract.fields`."""
 
     batch_class = RacingBatch
+    batch: RacingBatch
 
     @property
     def scaling(self) -> tuple[np.ndarray, np.ndarray]:

@@ -177,11 +177,11 @@ def _races(half_width: float, metres: float, where: str, entry: Any) -> list[Rac
         raise ConfigError(f"{where} is {shown(entry)}; a track is 'seed:7', 'seeds:0-99', or the path of a file.")
     seeds = _seeds(where, track)
     name = name_of(where, given["name"], "track" if seeds else Path(track).stem)
-    size = {"half_width": float(given["half_width"]), "metres": float(given["metres"])}
+    size = float(given["half_width"]), float(given["metres"])
     if seeds is None:
-        return [Race(name, **size, file=track)] * given["repeat"]
+        return [Race(name, *size, file=track)] * given["repeat"]
     alone = len(seeds) == 1 and given["name"]
-    races = [Race(name if alone else f"{name}_{seed}", **size, seed=seed) for seed in seeds]
+    races = [Race(name if alone else f"{name}_{seed}", *size, seed=seed) for seed in seeds]
     return [race for race in races for _ in range(given["repeat"])]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from envs.contract.arguments import require_numbers
 from envs.contract.reaches import OF_ALL, nowhere
 from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, lasting, races_of, require_one_meaning
-from envs.racing.rules import OF_RULES, WEIGHT_BOUNDS, Rules
+from envs.racing.rules import OF_RULES, WEIGHT_BOUNDS, WEIGHTS, Rules
 from envs.racing.state import TICK_MS, grid_metres
 from utils.config.reach import Reach
 from utils.errors import ConfigError
@@ -24,7 +24,7 @@ OF_RACES: dict[str, tuple[float, float]] = {
     "step_ms": (TICK_MS, 1000),
     "time_limit": (1, 10**6),
     "cut_off_seconds": (0.05, 3600.0),
-    **WEIGHT_BOUNDS,
+    **dict.fromkeys(WEIGHTS, WEIGHT_BOUNDS),
 }
 BOUNDS: dict[str, tuple[float, float]] = {
     "n_cars": (1, 32),

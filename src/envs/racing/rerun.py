@@ -88,12 +88,13 @@ def replay_best(folder: str | Path, target: str | Path) -> Path:
     try:
         for t, chosen in enumerate(actions):
             outputs = races.step(chosen.reshape(1, -1))
-            ends = {"terminated": bool(outputs.terminated[0]), "truncated": bool(outputs.truncated[0])}
-            seen = {"actions": chosen, "avail_actions": outputs.legal[0], "info": info_of(races, 0)}
+            end: dict[str, Any] = {"terminated": bool(outputs.terminated[0]), "truncated": bool(outputs.truncated[0])}
+            end["info"] = info_of(races, 0)
             reward = float(np.sum(outcomes(options, outputs)["reward"][0]))
-            writer.step(before, reward=reward, q_values=None if values is None else values[t], **seen, **ends)
+            seen = {"actions": chosen, "avail_actions": outputs.legal[0]}
+            writer.step(before, reward=reward, q_values=None if values is None else values[t], **seen, **end)
             before = snapshot(races)
-        writer.end(before, info=seen["info"], **ends)
+        writer.end(before, **end)
     finally:
         writer.close()
     return writer.path
@@ -114,8 +115,9 @@ def _best(folder: str | Path) -> tuple[dict[str, Any], np.ndarray]:
     """The record of a best race, and its actions `[L, n]`, of one step at least."""
     record, actions = record_of(Path(folder)), array_of(Path(folder), "actions")
     restart = record.get("restart")
-    known = record.get("env") == "racing" and isinstance(record.get("env_args"), dict) and isinstance(restart, dict)
-    if not known or {"track", "begin", "first"} - set(restart) or actions is None or actions.ndim != 3:
+    of_racing = record.get("env") == "racing" and isinstance(record.get("env_args"), dict)
+    known = isinstance(restart, dict) and {"track", "begin", "first"} <= set(restart)
+    if not of_racing or not known or actions is None or actions.ndim != 3:
         script = Path(folder, "race.inputs")
         hint = f" TMInterface drives it again, by {script}." if script.is_file() else ""
         raise ConfigError(f"{folder} has no race of env=racing.{hint}")

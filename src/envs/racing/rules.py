@@ -12,9 +12,11 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
 
+WEIGHT_BOUNDS = (-1000.0, 1000.0)
+
 
 def _weight(default: float, sentence: str) -> Option:
-    return Option(default, sentence, at_least=-1000, at_most=1000, driven=True)
+    return Option(default, sentence, at_least=WEIGHT_BOUNDS[0], at_most=WEIGHT_BOUNDS[1], driven=True)
 
 
 # the weights of what a race pays, which may change over a run (docs/runs.md)
@@ -32,7 +34,6 @@ WEIGHTS = {
         0.0, "potential for each unit that the heading's cosine to the track's direction is below 1"
     ),
 }
-WEIGHT_BOUNDS = {key: (weight.at_least, weight.at_most) for key, weight in WEIGHTS.items()}
 # the first of each is Muster's way, the second Linesight's
 CHOICES = {
     "zone_back": ("nearer", "reach"),

@@ -47,8 +47,8 @@ def tracks_of(races: Sequence[Race], pictures: bool, rules: LineRules = LineRule
                 record[key] = getattr(raster, key)
             rasters.append(raster.cells.reshape(-1))
             picture += raster.cells.size
-    points = np.concatenate([line.points for line in lines]).astype(POINT)
-    return Tracks(records, points, np.concatenate(rasters) if rasters else np.zeros(1, np.uint8))
+    of_all = np.concatenate([line.points for line in lines]).astype(POINT)
+    return Tracks(records, of_all, np.concatenate(rasters) if rasters else np.zeros(1, np.uint8))
 
 
 def raster_of(line: Line) -> Raster:

@@ -85,7 +85,7 @@ class BatchedSkirmish(Simulator):
         return allocate_battles(copies, self.n_agents, self.n_enemies), allocate_outputs(copies, self.scenario)
 
     def begin(self, which: np.ndarray) -> None:
-        shared = not self.alone and np.count_nonzero(which) >= SHARED_VIEWS
+        shared = not self.alone and bool(np.count_nonzero(which) >= SHARED_VIEWS)
         if self._opening is not None and len(self._points) == 1 and not shared:  # all is known
             begin_episodes(self.state, which, self._opening, self._opening_reward, self.game, self.outputs)
             return
@@ -108,7 +108,7 @@ class BatchedSkirmish(Simulator):
             units = np.repeat(self._opening[None], rows.size, axis=0)
         else:
             units = self._blank_units(rows.size)
-            for k, b in enumerate(rows):
+            for k, b in enumerate(rows.tolist()):
                 self._place_drawn_units(b, units[k])
             units = self._with_figures_of_their_types(units)
         self._give_enemies_their_order(units, rows)

@@ -72,7 +72,7 @@ def make_scenario(options: Options, battle_map: Map, terrain: "Terrain", jitter:
         "state_size": 0,
     }
     scenario = np.zeros(1, dtype=SCENARIO)
-    for name in SCENARIO.names:
+    for name in SCENARIO.names or ():
         scenario[name] = fields[name] if name in fields else getattr(options, name)
     scenario["obs_size"] = len(obs_feature_names(scenario[0]))
     scenario["state_size"] = len(state_feature_names(scenario[0]))

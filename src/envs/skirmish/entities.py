@@ -127,8 +127,8 @@ class EntityView:
         return legal
 
     def _add_type(self, part: np.ndarray, there: np.ndarray, names: list[str], ally: bool) -> None:
-        if self._type[ally] is not None:
-            part[..., names.index(TYPES[self._type[ally]])] = there
+        if (kind := self._type[ally]) is not None:
+            part[..., names.index(TYPES[kind])] = there
 
     def _bits(self, battle_map: Map, bit_of_kind: np.ndarray) -> dict[str, str]:
         """The bit of SMAC's that says a type, by feature."""

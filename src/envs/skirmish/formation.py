@@ -17,12 +17,12 @@ Side = tuple[list[str], np.ndarray]  # names of the units of one side in the ord
 
 def starting_units(battle_map: Map, types: np.ndarray, is_open: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The units of one of SMAC's maps, as `numbered_units` gives them."""
-    sides = []
-    for ally in (True, False):
+
+    def side(ally: bool) -> Side:
         spots = [(g.unit, g.spawn) for g in battle_map.groups if g.ally == ally for _ in range(g.count)]
-        names, points = zip(*spots, strict=True)
-        sides.append((list(names), np.array(points)))
-    return numbered_units(*sides, battle_map.type_order, types, is_open)
+        return [name for name, _ in spots], np.array([point for _, point in spots])
+
+    return numbered_units(side(True), side(False), battle_map.type_order, types, is_open)
 
 
 def numbered_units(

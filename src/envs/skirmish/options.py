@@ -48,7 +48,7 @@ class Options:
     """Constructor arguments. Every one means what it means in SMAC, except those marked as without effect."""
 
     map_name: str = "8m"  # or a list of names: see `args_by_map`
-    step_mul: int | None = 8  # game loops of a step; None: 8
+    step_mul: int = 8  # game loops of a step; None: 8
     move_amount: float = 2  # length of a move order
     difficulty: str = "7"  # below "7" enemies take longer to fire at a new target
     game_version: str | None = None  # without effect

@@ -19,7 +19,7 @@ spaces = require("gymnasium.spaces", "envs.skirmish.pettingzoo")
 STOP = 1
 
 
-class SkirmishParallelEnv(pettingzoo.ParallelEnv):
+class SkirmishParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[name-defined] # a module that is there if installed
     """One battle as a `ParallelEnv`: all agents act at once and are all paid the team's reward.
 
     An observation is {"observation": float32 [obs_size], "action_mask": int8 [A]}. An agent whose unit dies is
@@ -104,7 +104,7 @@ class SkirmishParallelEnv(pettingzoo.ParallelEnv):
             if agent in acted:
                 terminations[agent] = bool(not alive[i] or (ended and not time_up))
                 truncations[agent] = time_up and not terminations[agent]
-        info = {"battle_won": bool(out.battle_won[0])}
+        info: dict[str, Any] = {"battle_won": bool(out.battle_won[0])}
         info |= {"dead_allies": int(out.dead_allies[0]), "dead_enemies": int(out.dead_enemies[0])}
         observations = self._observations()
         self.agents = [agent for agent in acted if not (terminations[agent] or truncations[agent])]

@@ -136,7 +136,7 @@ class Recorder:
                 truncated = last_info.get("episode_limit", False)
                 ended = bool(battles.outputs.terminated[0]) and not truncated
                 end = {"terminated": ended, "truncated": truncated, "info": last_info}
-            decision = {"actions": after["last_action"][:n], "avail_actions": avail_actions}
-            writer.step(snapshot(battles, units), **decision, reward=reward, **end)
+            actions = after["last_action"][:n]
+            writer.step(snapshot(battles, units), actions=actions, avail_actions=avail_actions, reward=reward, **end)
         writer.end(snapshot(battles, self._moments[-1][0]), **end)
         return writer.path

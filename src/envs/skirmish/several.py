@@ -60,7 +60,7 @@ class BattlesOnMaps:
         self.maps = list(args)
         self._order = [self.maps.index(name) for name in env_args["map_name"]]
         self.battles = [BatchedSkirmish(batch_size, seed=0, threads=threads, **own) for own in args.values()]
-        more = {name for battles in self.battles for name in shown_of(battles.scenario)}
+        more = [name for battles in self.battles for name in shown_of(battles.scenario)]
         self.views = [EntityView(one.scenario, one.map, one.game.types, more) for one in self.battles]
         self._states = [UnitState(one.scenario, one.map) for one in self.battles]
         self.n_agents = max(one.n_agents for one in self.battles)
@@ -85,7 +85,7 @@ class BattlesOnMaps:
     def fields(self) -> dict[str, FieldSpec]:
         """The declaration: that of a map's units, in the largest sizes, and which agents there are."""
         own, ally = self.views[0].own, self.views[0].ally
-        parts = {"obs/own": ((len(own),), own)}
+        parts: dict[str, tuple[tuple[int, ...], list[str]]] = {"obs/own": ((len(own),), own)}
         if self.n_agents > 1:
             parts["obs/allies"] = ((self.n_agents - 1, len(ally)), ally)
         parts["obs/enemies"] = ((self.n_enemies, len(ENEMY)), ENEMY)

@@ -116,7 +116,7 @@ def type_table(loops_per_second: float = 22.4) -> np.ndarray:
     """`[KINDS]` UNIT_KIND for a clock of that many game loops per "faster" second (the game's: 22.4)."""
     table = np.zeros(len(UNIT_TYPES), dtype=UNIT_KIND)
     for row, unit_type in zip(table, UNIT_TYPES, strict=True):
-        for name in UNIT_KIND.names:
+        for name in UNIT_KIND.names or ():
             if hasattr(unit_type, name) and name != "damage":
                 row[name] = getattr(unit_type, name)
         row.body = unit_type.radius if unit_type.body is None else unit_type.body
