@@ -8,7 +8,7 @@ from numpy.testing import assert_equal
 
 from envs import REGISTRY
 from utils.config.user_modules import imported
-from utils.errors import ConfigError
+from utils.errors import ConfigError, MusterError
 from vector_envs.batched import BatchedCopies
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "compiled_meeting.py"
@@ -114,5 +114,5 @@ def test_refusals(family, monkeypatch):
     with pytest.raises(ValueError, match="illegal"):
         env.step({"actions": np.full((5, 2), 1)})
     monkeypatch.setattr("envs.compiled.simulator.available_memory", lambda: 2**10)
-    with pytest.raises(ConfigError, match=r"A batch of 99 meetings"):
+    with pytest.raises(MusterError, match=r"A batch of 99 meetings"):
         family.MeetingBatch(99)
