@@ -110,7 +110,7 @@ def main() -> None:
         changes = dict(pair.split("=", 1) for pair in asked.changes)
         values = {key: ast.literal_eval(value) for key, value in changes.items()}
         if asked.child == "collectors":
-            values |= {"acting": "collectors", "collectors": {"processes": asked.processes}}
+            values |= {"collection": "collectors", "collectors": {"processes": asked.processes}}
         print(json.dumps(measure(asked.config, asked.env_config, asked.seconds, values)))
         return
     print({key: round(value, 2) for key, value in copies().items()}, "of", f"{LINESIGHT:,} weights")

@@ -19,22 +19,22 @@ OF_ALL_ROLLOUTS = ("normalise_rewards", "critic_rnn")
 
 
 def chosen_as_runner(config: Mapping[str, Any]) -> dict[str, Any]:
-    """`config` with `runner: collectors` spelled out: `acting: collectors`, and the runner of the collectors.
+    """`config` with `runner: collectors` spelled out: `collection: collectors`, and the runner of the collectors.
 
     Raises:
         ConfigError: another collection is chosen, too, or there is no such runner.
     """
     if config.get("runner") != COLLECTORS:
         return dict(config)
-    below, acting = config.get(COLLECTORS, {}), config.get("acting")
-    if acting == "ahead" or config.get("overlap"):
-        other = "overlap=True" if config.get("overlap") else "acting=ahead"
+    below, collection = config.get(COLLECTORS, {}), config.get("collection")
+    if collection == "async" or config.get("overlap"):
+        other = "overlap=True" if config.get("overlap") else "collection=async"
         raise ConfigError(f"runner=collectors and {other} both say when rollouts are played. Leave one of them out.")
     runner = below.get("runner", OPTIONS["runner"].default) if isinstance(below, Mapping) else ""
     if isinstance(runner, str) and runner not in REGISTRIES["runner"]:
         hint = suggestion(shown(runner), REGISTRIES["runner"])
         raise ConfigError(f"collectors.runner={shown(runner)}: there is no such runner.{hint}")
-    return {**config, "acting": COLLECTORS, "runner": runner, COLLECTORS: below}
+    return {**config, "collection": COLLECTORS, "runner": runner, COLLECTORS: below}
 
 
 def completed_collectors(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def completed_collectors(config: Mapping[str, Any]) -> dict[str, Any]:
         ConfigError: an unknown key, with the nearest one, or an invalid value.
     """
     given = config[COLLECTORS]
-    if config["acting"] != COLLECTORS:
+    if config["collection"] != COLLECTORS:
         return given
     for key in given:
         if key not in OPTIONS:
@@ -58,7 +58,7 @@ def check_collectors(config: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: names the key and a remedy.
     """
-    if config["acting"] != COLLECTORS:
+    if config["collection"] != COLLECTORS:
         return
     own = config[COLLECTORS]
     if own["max_lag"] is not None and own["max_lag"] < under_way(own):
@@ -66,12 +66,14 @@ def check_collectors(config: Mapping[str, Any]) -> None:
             f"collectors.max_lag={own['max_lag']}: {under_way(own)} rollouts are under way (collectors.processes, "
             "collectors.queue), and each may be followed by an update of the weights. Use fewer, or a larger max_lag."
         )
-    if config["opponents"] != "newest":
-        raise ConfigError(f"acting=collectors does not go with opponents={config['opponents']}. Use opponents=newest.")
+    if config["opponents"] != "latest":
+        raise ConfigError(
+            f"collection=collectors does not go with opponents={config['opponents']}. Use opponents=latest."
+        )
     if own["transport"] == "ray":
         require_ray("collectors.transport=ray")
     if importlib.util.find_spec("fcntl") is None:
-        raise ConfigError("acting=collectors needs locks of files, which this system lacks. Use acting=ahead.")
+        raise ConfigError("collection=collectors needs locks of files, which this system lacks. Use collection=async.")
 
 
 def check_opponents(config: Mapping[str, Any]) -> None:
@@ -87,7 +89,7 @@ def check_opponents(config: Mapping[str, Any]) -> None:
     if not (config["opponent_pool"] or config["opponent_models"]):
         raise ConfigError(
             "opponents=pool with opponent_pool=0 and no opponent_models: there are no opponents. Set one of them, or "
-            "opponents=newest."
+            "opponents=latest."
         )
     outlasts = REGISTRIES["runner"].entry(config["runner"]).traits.get("outlasts")
     if outlasts is not None and all(config[key] == value for key, value in outlasts.items()):

@@ -60,10 +60,10 @@ def check_sole(config: Mapping[str, Any], why: str) -> None:
             f"batch_size_run={copies} asks for {copies} environments, and env={config['env']} has one, because {why}. "
             "Use batch_size_run=1; the agents in it, of however many copies of a scene, all train."
         )
-    if config["acting"] == COLLECTORS:
+    if config["collection"] == COLLECTORS:
         raise ConfigError(
-            f"acting=collectors gives each process environments of its own, and env={config['env']} has one, because "
-            f"{why}. Use acting=in_turn."
+            f"collection=collectors gives each process environments of its own, and env={config['env']} has one, "
+            f"because {why}. Use collection=sync."
         )
 
 

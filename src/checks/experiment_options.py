@@ -45,7 +45,7 @@ OPTIONS = {
     ),
     "opponents": Option(
         SHARED,
-        "who plays groups that do not learn (registry: opponents): newest (all learn), pool (past models: self-play)",
+        "who plays groups that do not learn (registry: opponents): latest (all learn), pool (past models: self-play)",
         reaches=NOWHERE,
     ),
     "plugins": Option(
@@ -139,12 +139,12 @@ OPTIONS = {
         resume=FREE,
         reaches=NOWHERE,
     ),
-    "acting": Option(
+    "collection": Option(
         SHARED,
-        "when to play rollouts: in_turn (between updates), or ahead (the next one during updates, with older weights)",
+        "when to play rollouts: sync (between updates), or async (the next one during updates, with older weights)",
         reaches=NOWHERE,
     ),
-    "overlap": Option(SHARED, "True: the same as acting=ahead"),
+    "overlap": Option(SHARED, "True: the same as collection=async"),
     "compile": Option(
         SHARED,
         "compile mixers and critics (torch.compile, needs a C++ compiler): on, off, auto (off; docs/performance.md)",

@@ -55,11 +55,11 @@ def _require_known(parts: ChosenParts, kind: str) -> None:
 
 def _check_lag(parts: ChosenParts) -> None:
     config = parts.config
-    if parts.traits("acting").get("lag") and parts.traits("learner").get("on_policy"):
+    if parts.traits("collection").get("lag") and parts.traits("learner").get("on_policy"):
         older = " (overlap=True)" if config["overlap"] else ""
         raise ConfigError(
-            f"acting={config['acting']}{older} does not go with learner={config['learner']}, which learns only from "
-            "rollouts of its newest weights. Use acting=in_turn, and another runner than collectors."
+            f"collection={config['collection']}{older} does not go with learner={config['learner']}, which learns only "
+            "from rollouts of its newest weights. Use collection=sync, and another runner than collectors."
         )
 
 

@@ -25,7 +25,7 @@ REGISTRIES: dict[str, Registry] = {
     # a file of PyMARL's in the place of components/action_selectors.py has a plain dict
     "action_selector": Registry.of("action selector", action_selectors),
     "learner": learners,
-    "acting": ways_of_collection,
+    "collection": ways_of_collection,
     "opponents": opponents,
     "buffer": buffers,
     "mixer": mixers,

@@ -32,7 +32,7 @@ def normalised(config: dict) -> dict:
         if key in config:
             config[key] = option.checked(key, config[key])
     if config["overlap"]:  # the older name of this choice
-        config["acting"] = "ahead"
+        config["collection"] = "async"
     for key, value in flatten(config).items():
         if isinstance(value, str) and not value.isprintable() and key not in ANY_TEXT:
             raise ConfigError(f"{key}={shown(value)}: it contains unprintable characters.")

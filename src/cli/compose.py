@@ -164,7 +164,7 @@ def settled(config: Mapping[str, Any], settings: Mapping[str, Any], new: bool) -
     of_files = [config.get("plugins"), *(_of_presets(changed["teams"]) if new else ())]
     merged = recursive_dict_update(copy.deepcopy(dict(config)), settings)
     spelled = chosen_as_runner(merged)
-    words = {key: spelled[key] for key in ("runner", "acting") if spelled.get(key) != merged.get(key)}
+    words = {key: spelled[key] for key in ("runner", "collection") if spelled.get(key) != merged.get(key)}
     if "plugins" in settings:
         words["plugins"] = joined(*of_files, settings["plugins"]) if settings["plugins"] else []
     elif (plugins := joined(*of_files)) != (config.get("plugins") or []):

@@ -72,7 +72,7 @@ def convert(options: argparse.Namespace) -> None:
     config |= {"batch_size_run": 1, "seed": 1}  # nothing is played
     config = check_config(recursive_dict_update(config, settings) | ON_CPU)
     seed_everything(config["seed"])
-    args = SimpleNamespace(**{**config, "device": CPU, "acting": "in_turn", "unique_token": ""})
+    args = SimpleNamespace(**{**config, "device": CPU, "collection": "sync", "unique_token": ""})
     learner, notes = _learner(args, options, weights)
     name = f"linesight_{options.folder.resolve().name}"[:60]
     token = run_token(name, config["seed"], map_of(config["env"], config["env_args"]), datetime.now())

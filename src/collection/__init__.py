@@ -13,14 +13,14 @@ if TYPE_CHECKING:  # which import torch
 
 REGISTRY = Registry("way of acting")
 REGISTRY.declare(
-    "in_turn",
+    "sync",
     "collection.synchronous:SyncCollection",
     "a rollout, then its updates: each is played with the newest weights",
     lag=0,
     options={},
 )
 REGISTRY.declare(
-    "ahead",
+    "async",
     "collection.asynchronous:AsyncCollection",
     "the next rollout is played in a thread during the updates; its weights are one round of updates older",
     lag=1,
@@ -46,7 +46,7 @@ REGISTRY.declare(
 def build(
     args: SimpleNamespace, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: "EpisodeBatch"
 ) -> "Collection":
-    """The part that `args.acting` names.
+    """The part that `args.collection` names.
 
     Args:
         runner: acts with `acting_mac`.
@@ -56,7 +56,7 @@ def build(
         logger: the one that the runner logs to.
         like: anything with the scheme, groups and preprocess of the runner's batches.
     """
-    return REGISTRY[args.acting](runner, mac, acting_mac, logger, like)
+    return REGISTRY[args.collection](runner, mac, acting_mac, logger, like)
 
 
 def lag_of(name: str) -> int:

@@ -16,7 +16,7 @@ from utils.tensors.devices import AUTO, CPU
 # either way.
 SMALL = 256
 # parts that may count on acting and learning being on one device, unless they are Muster's own
-TOGETHER = ("runner", "acting", "mac", "agent", "action_selector", "buffer", "learner")
+TOGETHER = ("runner", "collection", "mac", "agent", "action_selector", "buffer", "learner")
 
 
 def acting_place(

@@ -145,7 +145,7 @@ def assemble_players(args: SimpleNamespace, logger: Logger, learns: bool = True)
         if not learns:
             args.device = acting_device(args)
         mac = acting_mac = controller_of(teams)
-        if collection.lag_of(args.acting) or acting_device(args) != args.device:
+        if collection.lag_of(args.collection) or acting_device(args) != args.device:
             acting_mac = copy.deepcopy(mac)
             move_to(acting_device(args), acting_mac)
         # before the runner asks for the memory that agents begin with, and for whatever else their networks make
@@ -161,7 +161,7 @@ def collector_players(args: SimpleNamespace, logger: Logger) -> tuple[Any, Any]:
     """Runner and controller of a collector, which plays in a process of its own (`collection.collectors`)."""
     import_plugins(args.plugins)
     # nothing learns there: there are no weights that acting could lag behind
-    args.acting, args.device = "in_turn", collector_device(args)
+    args.collection, args.device = "sync", collector_device(args)
     players = assemble_players(args, logger)
     return players.runner, players.mac
 

@@ -56,7 +56,7 @@ class LoadedRun:
 def loaded_run(args: SimpleNamespace, logger: Logger, model: Path, step: int) -> Iterator[LoadedRun]:
     """Runner and controller with the weights in the folder `model`; the environments are closed at the end."""
     # nothing learns: there is no other device, and no weights that acting could lag behind
-    args.device, args.acting = acting_device(args), "in_turn"
+    args.device, args.collection = acting_device(args), "sync"
     players = assemble_players(args, logger, learns=False)
     try:
         logger.console_logger.info(f"Loading model from {model}, saved after {step} steps{note_of(model)}")

@@ -300,7 +300,7 @@ class TrainingLoop:
         for key, count in {"skipped_updates": skipped, "skipped_rollouts": self.state.skipped_rollouts}.items():
             if count:
                 self.logger.log_stat(key, count, t_env)
-        if lag_of(self.args.acting):
+        if lag_of(self.args.collection):
             self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)
         for key, figure in PlainCollection.of(self.collection).figures().items():
             self.logger.log_stat(key, figure, t_env)

@@ -51,7 +51,7 @@ def validate(args: SimpleNamespace, parts: Parts, logger: Logger) -> dict[str, f
             f"Learning{name}: {size:,} weights; {1000 * update:.1f} ms an update, of which {updates:,.0f} follow."
         )
     # other processes play meanwhile, if there are cores for them
-    seconds = max(playing, learning) if args.acting == COLLECTORS else playing + learning
+    seconds = max(playing, learning) if args.collection == COLLECTORS else playing + learning
     console.info(
         f"Memory: {readable_size(int(figures['megabytes'] * 2**20))} now, and what the buffer takes when it is full. "
         f"Time: about {time_str(seconds)} for {args.t_max:,} steps, without tests."

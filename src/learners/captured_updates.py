@@ -128,7 +128,7 @@ def captures_updates(args: SimpleNamespace) -> bool:
     """
     if args.cuda_graphs != "on" or kind_of(args.device) != CUDA:
         return False
-    return not parallel_devices(args) and args.acting != "ahead"
+    return not parallel_devices(args) and args.collection != "async"
 
 
 def has_fixed_shapes(learner: Any) -> bool:
@@ -142,8 +142,8 @@ def why_nothing_is_captured(config: Mapping[str, Any]) -> str:
     device = learner_device(config)
     if kind_of(device) != CUDA:
         return f"the learner is on {device}"
-    if config["acting"] == "ahead" or config["overlap"]:
-        return "acting=ahead draws random numbers while graphs would be captured"
+    if config["collection"] == "async" or config["overlap"]:
+        return "collection=async draws random numbers while graphs would be captured"
     if config["data_parallel"] and cards() > 1:
         return "data_parallel=True divides updates among several GPUs"
     # the trait: batches have the same shapes each time, and `CapturedUpdates` calls what makes steps

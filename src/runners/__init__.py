@@ -36,7 +36,7 @@ REGISTRY.declare(
         ),
         "double_buffering": Option(
             "off",
-            "simulate one half of the copies while the networks decide for the other: on or off (vector_env=native; "
+            "simulate one half of the copies while the networks decide for the other: on or off (vector_env=batched; "
             "docs/performance.md)",
             choices=("on", "off"),
             resume=EXPERIENCE,

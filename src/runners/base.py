@@ -90,7 +90,7 @@ class BaseRunner:
         """
         rows = rows or self.batch_size
         key = "batch_size_run" if rows == self.batch_size else "test_batch_size"
-        batches += self.args.acting != "in_turn"  # the runner plays one while the learner trains on the last one
+        batches += self.args.collection != "sync"  # the runner plays one while the learner trains on the last one
         size = batches * batch_bytes(scheme, groups, preprocess, rows, columns)
         require_memory(
             f"The batch of runner={self.args.runner} ({rows} episodes of up to {columns} steps)",

@@ -9,7 +9,7 @@ OPTIONS = {
     ),
     "vector_env": Option(
         SHARED,
-        "where environments live (registry: sources): native, in_process, workers; auto: by runner and environment",
+        "where environments live (registry: sources): batched, in_process, workers; auto: by runner and environment",
         resume=EXPERIENCE,
         reaches=NOWHERE,
     ),

@@ -6,7 +6,7 @@ from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("source of environments")
 REGISTRY.declare(
-    "native",
+    "batched",
     "vector_envs.sources:batched",
     "one batch of copies, stepped by one call (skirmish, racing, entities)",
     batches=True,

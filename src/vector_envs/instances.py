@@ -127,7 +127,7 @@ def _places(args: SimpleNamespace, indices: Sequence[int], test_mode: bool) -> l
     play, as only tests are played on them.
     """
     size, collector = args.batch_size_run, vars(args).get("collector")
-    several = collector is not None or vars(args).get("acting") == "collectors"
+    several = collector is not None or vars(args).get("collection") == "collectors"
     collectors = args.collectors["processes"] if several else 0
     training = size * (collectors or 1)
     if test_mode or (collectors and collector is None):

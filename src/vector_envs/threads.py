@@ -35,7 +35,7 @@ def threads_of(args: SimpleNamespace, env_threads: int, copies: int) -> int:
     Raises:
         ConfigError: $MUSTER_CORES is invalid.
     """
-    several = vars(args).get("collector") is not None or vars(args).get("acting") == "collectors"
+    several = vars(args).get("collector") is not None or vars(args).get("collection") == "collectors"
     collectors = args.collectors["processes"] if several else 1
     if env_threads:
         return max(1, env_threads // collectors)

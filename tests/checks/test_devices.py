@@ -55,7 +55,7 @@ def test_overlap_needs_a_learner_that_replays():
         {"learner": "coma_learner", "agent_output_type": "pi_logits", "action_selector": "multinomial"},
     )
     check_config(config)
-    with pytest.raises(ConfigError, match=r"acting=ahead \(overlap=True\) does not go with learner=coma_learner"):
+    with pytest.raises(ConfigError, match=r"collection=async \(overlap=True\) does not go with learner=coma_learner"):
         check_config({**config, "overlap": True})
 
 

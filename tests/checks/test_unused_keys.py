@@ -85,7 +85,7 @@ def _read_by(cls):
     """Config keys that stand in a function, or in the methods of a class, the functions beside it and their helpers."""
     if inspect.isfunction(cls):
         return set(re.findall(r"\bargs\)?\.([a-z_]\w*)", inspect.getsource(cls)))
-    ours = [c for c in cls.__mro__ if c.__module__.split(".")[0] not in ("builtins", "torch", "typing")]
+    ours = [c for c in cls.__mro__ if c.__module__.split(".")[0] not in ("abc", "builtins", "torch", "typing")]
     modules = {c.__module__ for c in ours}
     helpers = _helpers("".join(map(_source, modules)))
     beside = [

@@ -25,7 +25,7 @@ from utils.errors import ConfigError
 
 RUNS = {
     "rollout": ("iqn", {"runner": "rollout", "rollout_steps": 7, "buffer_min": 10**4}),
-    "ahead": ("iqn", {"runner": "rollout", "rollout_steps": 7, "buffer_min": 10**4, "acting": "ahead"}),
+    "ahead": ("iqn", {"runner": "rollout", "rollout_steps": 7, "buffer_min": 10**4, "collection": "async"}),
     "episodes": ("iql", {"runner": "batched", "batch_size": 3, "buffer_size": 3}),
     "continuous": ("iql", {"runner": "episodes_continuous", "batch_size": 3, "buffer_size": 3}),
 }

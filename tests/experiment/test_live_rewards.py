@@ -45,8 +45,8 @@ def rewards_of(monkeypatch):
 ONLY_TIME = {"reward_per_m_advanced_along_centerline": 0.0}
 
 
-@pytest.mark.parametrize("acting", ["in_turn", "ahead", "collectors"])
-def test_rewards_are_weighed_by_schedules_and_by_changes(tmp_path, monkeypatch, acting):
+@pytest.mark.parametrize("collection", ["sync", "async", "collectors"])
+def test_rewards_are_weighed_by_schedules_and_by_changes(tmp_path, monkeypatch, collection):
     rewards, folder = rewards_of(monkeypatch), Path(tmp_path, "runs", "mine")
 
     def notice(loop):
@@ -57,13 +57,13 @@ def test_rewards_are_weighed_by_schedules_and_by_changes(tmp_path, monkeypatch, 
     watched(monkeypatch, notice)
     weights = ["staircase", [0, -0.02], [40, 0.02]]
     collectors = {"processes": 1, "deterministic": True}
-    config = races(tmp_path, acting=acting, env_args={**ONLY_TIME, "constant_reward_per_ms": weights})
-    run(config | ({"collectors": {**config["collectors"], **collectors}} if acting == "collectors" else {}))
+    config = races(tmp_path, collection=collection, env_args={**ONLY_TIME, "constant_reward_per_ms": weights})
+    run(config | ({"collectors": {**config["collectors"], **collectors}} if collection == "collectors" else {}))
     found = [rollout[0] for rollout in rewards]
     assert all(set(rollout) == {rollout[0]} for rollout in rewards), "a rollout has one weight"
     # of 50 ms a step
     assert found == sorted(found) and set(found) == {-1.0, 1.0, 2.0}
-    later = 0 if acting == "in_turn" else 1
+    later = 0 if collection == "sync" else 1
     assert found[:5] == [-1.0] * 5 and found[5 + later] == 1.0
     assert found[12 + later] == 2.0
 

@@ -49,7 +49,7 @@ def test_every_part_of_a_run_takes_its_changes(tmp_path, monkeypatch):
         )
 
     watched(monkeypatch, notice)
-    run(small(tmp_path, acting="ahead", epsilon=0.75, kappa=1.0, lr=0.5))
+    run(small(tmp_path, collection="async", epsilon=0.75, kappa=1.0, lr=0.5))
     first = (0.5, 0.75, 2000, pytest.approx(1.2), 0.99, 1.0)
     assert seen[0] == first
     assert seen[-1] == (0.25, 0.5, 3000, 0.125, 0.5, 2)

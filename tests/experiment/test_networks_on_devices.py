@@ -56,9 +56,9 @@ def _collect(args):
         (_collect, GPU, "auto", CPU),
     ],
 )
-@pytest.mark.parametrize("acting", ["in_turn", "ahead"])
+@pytest.mark.parametrize("collection", ["sync", "async"])
 def test_networks_are_where_they_compute_before_a_runner_asks_for_their_memory(
-    monkeypatch, door, learner, acting_device, expected, acting
+    monkeypatch, door, learner, acting_device, expected, collection
 ):
     monkeypatch.setattr(REGISTRY, "_entries", dict(REGISTRY._entries))
     REGISTRY._entries["rollout"] = replace(REGISTRY.entry("rollout"), target=_Watching)
@@ -69,7 +69,7 @@ def test_networks_are_where_they_compute_before_a_runner_asks_for_their_memory(
         recursive_dict_update(compose_config("pqn_vdn", "two_step").config, {**SETTINGS, "minibatches": 1})
     )
     config["env_args"]["seed"] = 1
-    changes = {"acting": acting, "acting_device": acting_device, "device": learner}
+    changes = {"collection": collection, "acting_device": acting_device, "device": learner}
     args = SimpleNamespace(**{**config, **changes})
     with pytest.raises(_SeenError, match=expected):
         door(args)

@@ -52,7 +52,7 @@ def cases():
                 changes = (
                     {"buffer_size": 2} if on_policy else {"samples_per_insert": 0.7, "runner": "episodes_continuous"}
                 )
-                yield pytest.param(learner, {"acting": name, **changes}, id=f"{learner}-{name}")
+                yield pytest.param(learner, {"collection": name, **changes}, id=f"{learner}-{name}")
 
 
 @contextmanager

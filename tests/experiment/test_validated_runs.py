@@ -68,9 +68,9 @@ def test_collectors_are_tried_and_ended(tmp_path, caplog):
 
 
 @pytest.mark.parametrize(
-    ("acting", "expected"), [("in_turn", "17 minutes, 30 seconds"), ("collectors", "10 minutes, 0 seconds")]
+    ("collection", "expected"), [("sync", "17 minutes, 30 seconds"), ("collectors", "10 minutes, 0 seconds")]
 )
-def test_collectors_play_while_the_learner_learns(monkeypatch, caplog, acting, expected):
+def test_collectors_play_while_the_learner_learns(monkeypatch, caplog, collection, expected):
     """7.5 minutes of playing, 10 of learning."""
     monkeypatch.setattr(validation, "_play", lambda parts: (None, {"steps_per_second": 2.0}))
     monkeypatch.setattr(validation, "_learn", lambda *_: {"seconds_per_update": 0.5, "updates_per_step": 4 / 3})
@@ -78,7 +78,9 @@ def test_collectors_play_while_the_learner_learns(monkeypatch, caplog, acting, e
     team.name = ""
     with caplog.at_level("INFO"):
         validation.validate(
-            make_args(acting=acting, t_max=900), Mock(learning=[team]), Logger(logging.getLogger("test.validation"))
+            make_args(collection=collection, t_max=900),
+            Mock(learning=[team]),
+            Logger(logging.getLogger("test.validation")),
         )
     assert f"Time: about {expected} for 900 steps" in caplog.text
 

@@ -105,7 +105,7 @@ def _trained(config, asks=False):
     ("algorithm", "changes", "reason"),
     [
         ("qmix", {}, "updates of learner=q_learner are not captured"),
-        ("qmix", {"acting": "ahead"}, "acting=ahead draws random numbers"),
+        ("qmix", {"collection": "async"}, "collection=async draws random numbers"),
         ("ippo", {"learner_device": "cpu"}, "the learner is on cpu"),
     ],
 )

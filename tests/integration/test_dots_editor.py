@@ -166,8 +166,8 @@ def test_one_editor_is_one_environment():
         check_config(config)
     config["batch_size_run"] = 1
     assert config["separate_test_env"] and not check_config(config)["separate_test_env"]
-    with pytest.raises(ConfigError, match="acting=collectors gives each process environments of its own"):
-        check_sole(config | {"acting": "collectors"}, "one simulator attaches")
+    with pytest.raises(ConfigError, match="collection=collectors gives each process environments of its own"):
+        check_sole(config | {"collection": "collectors"}, "one simulator attaches")
     config["env_args"]["executable"] = dots_editor.__file__
     assert check_config({**config, "batch_size_run": 32})["separate_test_env"]
 

@@ -175,7 +175,7 @@ def test_every_runner_carries_entities(tmp_path, monkeypatch, runner, learner):
 def _sources(environment):
     """The names of the sources that this environment takes."""
     config = compose_config("vdn", environment).config
-    return [name for name in SOURCES if name != "native" or config["env"] in batched_names()]
+    return [name for name in SOURCES if name != "batched" or config["env"] in batched_names()]
 
 
 PLAYED = [
@@ -196,7 +196,7 @@ def test_every_schedule_plays_on_every_source(tmp_path, monkeypatch, environment
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", ["native", "in_process", "pipe", "shared_memory"])
+@pytest.mark.parametrize("source", ["batched", "in_process", "pipe", "shared_memory"])
 @pytest.mark.parametrize("runner", SCHEDULES)
 def test_every_schedule_tests_on_the_copies_of_training(tmp_path, monkeypatch, runner, source):
     """Tests come within training, and drop the episodes in progress where a schedule has such."""

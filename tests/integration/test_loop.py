@@ -76,9 +76,9 @@ def test_when_things_happen(tmp_path, watched):
     assert result == _stats(watched, "test_return_mean")[-1][1]
 
 
-@pytest.mark.parametrize("acting", ["in_turn", "ahead"])
-def test_the_end_of_a_run_logs_the_episodes_that_were_not_due(tmp_path, watched, acting):
-    run(small_config(tmp_path, t_max=20, runner_log_interval=1000, acting=acting))
+@pytest.mark.parametrize("collection", ["sync", "async"])
+def test_the_end_of_a_run_logs_the_episodes_that_were_not_due(tmp_path, watched, collection):
+    run(small_config(tmp_path, t_max=20, runner_log_interval=1000, collection=collection))
     assert [t for t, _ in _stats(watched, "return_mean")] == [2, 22]
     assert [t for t, _ in _stats(watched, "ep_length_mean")] == [2, 22]
 
@@ -266,7 +266,7 @@ def test_training_from_half_precision(tmp_path):
 def test_overlapping_runs_are_reproducible_and_lag_by_one_rollout(tmp_path, watched):
     """Same seed, same figures, by either name; tests, training and steps are when they are in turn, too."""
     schedules, figures, lags = [], [], []
-    for acting in ({"overlap": True}, {"acting": "ahead"}, {}):
+    for acting in ({"overlap": True}, {"collection": "async"}, {}):
         watched.clear()
         run(small_config(tmp_path, "qmix", t_max=60, test_interval=16, test_nepisode=4, **acting))
         schedules.append([c[:2] if c[0] == "train" else c[:3] for c in watched if c[0] in ("train", "stat")])

@@ -46,9 +46,9 @@ def test_a_run_is_resumed_there(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ["qmix", "iqn"])
-@pytest.mark.parametrize(("acting", "device"), [("ahead", "cuda"), ("ahead", "cpu"), ("in_turn", "cpu")])
-def test_acting_ahead_and_on_another_device(algorithm, acting, device):
-    config = config_of(algorithm, acting=acting)
+@pytest.mark.parametrize(("collection", "device"), [("async", "cuda"), ("async", "cpu"), ("sync", "cpu")])
+def test_acting_ahead_and_on_another_device(algorithm, collection, device):
+    config = config_of(algorithm, collection=collection)
     _same(on_gpu(trained, {**config, "acting_device": device}, "gpu"), trained(config, "cpu"))
 
 
@@ -60,8 +60,8 @@ ON_THE_CPU = [
     ("mappo", {"batch_size_run": 2}),
     ("pqn_vdn", {"store_transforms": ["normalise"]}),
     ("ppo", {"critic": "trunk"}),
-    ("iql", {"acting": "ahead"}),
-    ("qmix", {"acting": "collectors", "collectors": {"processes": 1, "deterministic": True}}),
+    ("iql", {"collection": "async"}),
+    ("qmix", {"collection": "collectors", "collectors": {"processes": 1, "deterministic": True}}),
 ]
 
 
@@ -104,7 +104,7 @@ def test_acting_on_the_cpu_waits_for_the_card_once_a_rollout(algorithm):
 @pytest.mark.parametrize(("algorithm", "acting_device"), [("qmix", "cuda"), ("iqn", "cpu")])
 def test_collectors_act_for_a_learner_there(algorithm, acting_device):
     inorder = {"processes": 2, "deterministic": True}
-    config = config_of(algorithm, acting="collectors", collectors=inorder)
+    config = config_of(algorithm, collection="collectors", collectors=inorder)
     there = on_gpu(trained_with_children, {**config, "acting_device": acting_device}, "gpu")
     _same(there, trained(config, "cpu"))
 

@@ -175,7 +175,7 @@ def test_learning_shows_in_win_rates_against_the_past(tmp_path, logged, teams, p
     ("runner", "changes"),
     [
         ("rollout", {"teams": TWO}),
-        ("episodes", {"config": "vdn", "acting": "ahead"}),
+        ("episodes", {"config": "vdn", "collection": "async"}),
     ],
     ids=["rollout-two", "ahead-one"],
 )

@@ -59,13 +59,13 @@ CASES = {
         {**IN_TURN, "runner": "rollout", "buffer_size": 500, "buffer_min": 20, "separate_test_env": False},
     ),
     "continuous copies": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes_continuous", "separate_test_env": False}),
-    "overlap": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes", "acting": "ahead"}),
+    "overlap": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes", "collection": "async"}),
     "halves": (
         "pqn_vdn",
         *SKIRMISH,
         {"runner": "rollout", "double_buffering": "on", "batch_size_run": 4, "minibatches": 1, "t_max": 400},
     ),
-    "native": ("qmix_fast", *SKIRMISH, {"t_max": 400, "test_interval": 300}),
+    "batched": ("qmix_fast", *SKIRMISH, {"t_max": 400, "test_interval": 300}),
 }
 # a game whose steps take time, in which a rollout can be stopped
 SLOW = """

@@ -71,7 +71,7 @@ def stopped(tmp_path, words, plugin, name="SIGTERM"):
         ([*ROLLOUT, *HERE, "sigusr1=stop"], "SIGUSR1", KEPT),
         ([*EPISODES, *HERE, "runner=episodes"], "SIGTERM", KEPT),
         ([*EPISODES, *HERE, "runner=episodes_continuous"], "SIGTERM", KEPT),
-        ([*EPISODES, *HERE, "runner=episodes", "acting=ahead"], "SIGTERM", KEPT),
+        ([*EPISODES, *HERE, "runner=episodes", "collection=async"], "SIGTERM", KEPT),
         ([*COLLECTORS, "collectors.deterministic=True"], "SIGTERM", KEPT),
         (COLLECTORS, "SIGTERM", DROPPED + "collectors that do not take turns start new episodes"),
     ],
@@ -86,7 +86,7 @@ def test_a_stop_takes_effect_within_the_present_step(tmp_path, words, name, expe
 
 @pytest.mark.parametrize(
     "words",
-    [[*ROLLOUT, *HERE], [*ROLLOUT, *THERE], [*EPISODES, *THERE, "runner=episodes", "acting=ahead"]],
+    [[*ROLLOUT, *HERE], [*ROLLOUT, *THERE], [*EPISODES, *THERE, "runner=episodes", "collection=async"]],
     ids=["here", "workers", "ahead"],
 )
 def test_a_stop_takes_effect_while_an_environment_hangs(tmp_path, words):

@@ -74,13 +74,13 @@ def test_pymarls_runners_play_teams(tmp_path, logged, changes):
 
 def test_acting_ahead_is_refused_for_each_on_policy_team(tmp_path):
     with pytest.raises(ConfigError, match=r"teams.drones: .*learner=pilot_learner"):
-        run(config_of(tmp_path, "episodes", acting="ahead"))
+        run(config_of(tmp_path, "episodes", collection="async"))
 
 
 @pytest.mark.parametrize("runner", ["episodes", "episodes_continuous"])
 def test_teams_that_act_ahead(tmp_path, logged, runner):
     teams = {"red": {"config": "qmix"}, "blue": {}}
-    run(alone(tmp_path, "duel", "vdn", runner=runner, acting="ahead", teams=teams))
+    run(alone(tmp_path, "duel", "vdn", runner=runner, collection="async", teams=teams))
     assert len(logged["red/loss"]) >= 3 and len(logged["blue/loss"]) >= 3
     assert set(logged["weight_lag"]) <= {0, 1}
 

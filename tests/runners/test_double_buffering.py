@@ -67,7 +67,7 @@ def of_batch(monkeypatch, batched):
 
 @contextlib.contextmanager
 def rollouts(**changes):
-    changes = {"double_buffering": "on", "rollout_steps": STEPS, "vector_env": "native", **changes}
+    changes = {"double_buffering": "on", "rollout_steps": STEPS, "vector_env": "batched", **changes}
     with assembled("rollout", **changes) as parts:
         yield parts
 
@@ -259,7 +259,7 @@ def test_times_show_what_was_hidden(monkeypatch):
     [
         ({"env": "matrix"}, "vector_env=in_process"),
         ({"vector_env": "workers"}, "vector_env=workers"),
-        ({"batch_size_run": 1, "vector_env": "native"}, "batch_size_run"),
+        ({"batch_size_run": 1, "vector_env": "batched"}, "batch_size_run"),
         ({"opponents": "pool"}, "several teams or models"),
     ],
 )

@@ -30,7 +30,7 @@ def results_of_tests(source: str, calls: int, batch_size_run: int, **changes) ->
     return dict(parts.runner.logger.values), episodes
 
 
-@pytest.mark.parametrize("source", ["native", "in_process"])
+@pytest.mark.parametrize("source", ["batched", "in_process"])
 def test_tests_play_on_test_batch_size_environments(source):
     stats, episodes = results_of_tests(source, calls=2, batch_size_run=2, test_batch_size=4, test_nepisode=6)
     assert [copy for copy, _ in episodes] == [0, 1, 2, 3, 0, 1], "the second call needs two episodes only"
@@ -39,13 +39,13 @@ def test_tests_play_on_test_batch_size_environments(source):
 
 def test_these_are_the_environments_that_a_larger_batch_has():
     """Greedy tests of the same weights: only the starts decide, hence the seeds."""
-    with_four = results_of_tests("native", calls=1, batch_size_run=4, test_nepisode=4)
-    assert results_of_tests("native", calls=1, batch_size_run=2, test_batch_size=4, test_nepisode=4) == with_four
+    with_four = results_of_tests("batched", calls=1, batch_size_run=4, test_nepisode=4)
+    assert results_of_tests("batched", calls=1, batch_size_run=2, test_batch_size=4, test_nepisode=4) == with_four
     assert len({episode_return for _, episode_return in with_four[1]}) > 1, "starts differ"
 
 
 def test_fewer_than_training_has():
-    _, episodes = results_of_tests("native", calls=2, batch_size_run=4, test_batch_size=1, test_nepisode=2)
+    _, episodes = results_of_tests("batched", calls=2, batch_size_run=4, test_batch_size=1, test_nepisode=2)
     assert [copy for copy, _ in episodes] == [0, 0]
 
 

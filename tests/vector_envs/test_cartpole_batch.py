@@ -46,7 +46,7 @@ def outcome_of(env, actions, playing):
 @pytest.mark.filterwarnings("ignore:.*out of date")
 def test_it_plays_as_single_copies_do(env_args):
     """Also while some copies have ended and wait, for several episodes of each."""
-    native, single = (source(way, **env_args).play(False) for way in ("native", "in_process"))
+    native, single = (source(way, **env_args).play(False) for way in ("batched", "in_process"))
     assert native.spec == single.spec
     rng, playing, episodes = np.random.default_rng(0), np.zeros(SIZE, dtype=bool), np.zeros(SIZE, dtype=int)
     ends = np.zeros(2, dtype=int)
@@ -69,7 +69,7 @@ def test_it_plays_as_single_copies_do(env_args):
 
 
 def test_an_ended_copy_stays_as_it_is_until_it_is_reset():
-    env = source("native").play(False)
+    env = source("batched").play(False)
     env.reset()
     right = {"actions": np.ones((SIZE, 1), dtype=np.int64)}
     right["actions"][0] = 0
@@ -93,7 +93,7 @@ def test_an_ended_copy_stays_as_it_is_until_it_is_reset():
 
 def test_a_state_is_resumed_during_episodes():
     rng = np.random.default_rng(1)
-    env, other = source("native", time_limit=12), source("native", time_limit=12)
+    env, other = source("batched", time_limit=12), source("batched", time_limit=12)
     env.play(False).reset()
     for _ in range(11):
         env.play(False).step(choices(rng))
@@ -119,7 +119,7 @@ def test_a_batched_form_takes_the_arguments_of_a_single_environment(name):
 
 def test_the_configs_own_arguments_make_it():
     given = load_yaml(config_path("gymnasium", "envs"))["env_args"]
-    source("native", **given | {"seed": SEED}).close()
+    source("batched", **given | {"seed": SEED}).close()
 
 
 def test_only_cartpole_has_this_form():
@@ -131,14 +131,14 @@ def test_only_cartpole_has_this_form():
     assert not has_batched_form("gymnasium", {"wrappers": ["FlattenObservation"]})
     assert has_batched_form("skirmish", {"map_name": "3m"})
     assert not has_batched_form("lbf", {})
-    config = {**default_config(), "env": "gymnasium", "vector_env": "native", "env_args": {"key": "Pendulum-v1"}}
+    config = {**default_config(), "env": "gymnasium", "vector_env": "batched", "env_args": {"key": "Pendulum-v1"}}
     with pytest.raises(ConfigError, match="env=gymnasium with these env_args does not"):
         check_chosen_parts(config)
 
 
 def test_the_source_that_is_chosen():
     config = {**default_config(), "env": "gymnasium", "runner": "episodes", "env_args": {"key": "CartPole-v1"}}
-    assert ChosenParts({**config, "batch_size_run": 8}).name("vector_env") == "native"
+    assert ChosenParts({**config, "batch_size_run": 8}).name("vector_env") == "batched"
     assert ChosenParts({**config, "batch_size_run": 1}).name("vector_env") == "in_process"
     assert (
         ChosenParts({**config, "batch_size_run": 8, "env_args": {"key": "Acrobot-v1"}}).name("vector_env")
@@ -146,7 +146,7 @@ def test_the_source_that_is_chosen():
     )
 
 
-@pytest.mark.parametrize("way", ["native", "in_process", pytest.param("workers", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("way", ["batched", "in_process", pytest.param("workers", marks=pytest.mark.slow)])
 def test_it_has_snapshots_and_saves_no_replays(way):
     """Pushes to the right let the pole fall to the left."""
     env = source(way)

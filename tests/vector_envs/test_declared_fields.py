@@ -15,7 +15,7 @@ from vector_envs import TRANSPORTS
 from vector_envs.faults import EnvironmentWorkerError
 
 SIZE, SEED = 3, 5
-WAYS = ["native", "in_process", *[f"workers {name} {count}" for name in TRANSPORTS for count in (1, 2)]]
+WAYS = ["batched", "in_process", *[f"workers {name} {count}" for name in TRANSPORTS for count in (1, 2)]]
 
 
 @pytest.fixture(autouse=True)

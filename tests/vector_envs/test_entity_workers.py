@@ -61,7 +61,7 @@ def source(way, args):
     modes = (False, True)
     one = partial(EntityEnv, **args)
     copies = [lambda k=0, b=b: one(seed=10 * k + b) for b in range(SIZE)]
-    if way == "native":
+    if way == "batched":
         make = {m: lambda k: BatchedCopies(EntityBatch(SIZE, **args, seed=list(range(SIZE))), SIZE) for m in modes}
         return TrainAndTest(make, separate=True)
     if way == "in_process":
@@ -91,15 +91,15 @@ def legal(seen, t):
 def test_every_source_plays_the_same(swarm):
     before = random.getstate(), np.random.get_state()[1].tolist()
     played = {}
-    for way in ("native", "in_process", "shared_memory"):
+    for way in ("batched", "in_process", "shared_memory"):
         env = source(way, swarm)
         try:
             played[way] = play(env, legal)
         finally:
             env.close()
     assert before == (random.getstate(), np.random.get_state()[1].tolist())
-    assert any(one["ended"].any() for one in played["native"])
+    assert any(one["ended"].any() for one in played["batched"])
     for way in ("in_process", "shared_memory"):
-        for t, (one, other) in enumerate(zip(played["native"], played[way], strict=True)):
+        for t, (one, other) in enumerate(zip(played["batched"], played[way], strict=True)):
             for path in one:
                 np.testing.assert_array_equal(one[path], other[path], f"{way} {t} {path}")

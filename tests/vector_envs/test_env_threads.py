@@ -82,7 +82,7 @@ def test_invalid_actions_are_refused_as_in_one_thread(name):
 
 
 def args_of(**changes):
-    return SimpleNamespace(**{"env": "skirmish", "env_args": {}, "env_threads": 0, "acting": "in_turn", **changes})
+    return SimpleNamespace(**{"env": "skirmish", "env_args": {}, "env_threads": 0, "collection": "sync", **changes})
 
 
 def _threads(args, copies):
@@ -95,7 +95,7 @@ def test_the_cores_of_a_run_are_shared_by_its_collectors(monkeypatch):
     assert [_threads(small, copies) for copies in (1, 255, 256, 1280, 4096)] == [1, 1, 2, 10, 16]
     assert [_threads(large, copies) for copies in (1, 27, 28, 4096)] == [1, 1, 2, 16]
     collectors = {"processes": 3, "transport": "processes", "cpus": 1.0}
-    for changes in ({"acting": "collectors"}, {"collector": 1}):
+    for changes in ({"collection": "collectors"}, {"collector": 1}):
         assert _threads(args_of(collectors=collectors, **changes), 4096) == 5
         assert _threads(args_of(collectors={**collectors, "transport": "ray"}, **changes), 4096) == 1
         assert _threads(args_of(collectors=collectors, env_threads=6, **changes), 8) == 2
@@ -107,9 +107,9 @@ def test_the_cores_of_a_run_are_shared_by_its_collectors(monkeypatch):
 
 
 def test_native_processes_is_accepted_with_a_note(caplog):
-    args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, batch_size_run=4, vector_env="native")
+    args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, batch_size_run=4, vector_env="batched")
     args.native_processes = 2
-    SOURCES["native"](args).close()
+    SOURCES["batched"](args).close()
     assert caplog.messages[0].startswith("native_processes=2 has no effect any more: threads step the copies")
 
 
@@ -125,13 +125,13 @@ class Plain(SkirmishBatch):
 
 @pytest.mark.slow
 def test_a_run_gives_its_batch_threads_if_it_takes_them(monkeypatch):
-    args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, batch_size_run=4, vector_env="native")
+    args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, batch_size_run=4, vector_env="batched")
     args.env_threads = 3
-    env = SOURCES["native"](args)
+    env = SOURCES["batched"](args)
     assert len(env.play(False).env.simulator.shares) == 3
     env.close()
     monkeypatch.setitem(REGISTRY.entry("skirmish").traits, "batched", Plain)
-    env = SOURCES["native"](args)
+    env = SOURCES["batched"](args)
     assert len(env.play(False).env.simulator.shares) == 1
     env.close()
 

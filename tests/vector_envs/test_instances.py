@@ -90,13 +90,13 @@ def test_every_copy_of_a_run_has_a_number_of_its_own(monkeypatch, collectors):
     REGISTRY.declare("own", Placed, "counts", counts_copies=True)
     args = make_args(env="own", env_args={}, batch_size_run=2)
     if collectors:
-        args.acting, args.collectors = "collectors", {"processes": collectors}
+        args.collection, args.collectors = "collectors", {"processes": collectors}
 
     def places(test_mode=False, **own):
         own = SimpleNamespace(**{**vars(args), **own})
         return [environment_factory(own, i, test_mode)().place for i in range(2)]
 
-    training = [place for c in range(collectors) for place in places(collector=c, acting="in_turn")] or places()
+    training = [place for c in range(collectors) for place in places(collector=c, collection="sync")] or places()
     size = 2 * (collectors or 1)
     assert training == [[i, size, i] for i in range(size)]
     tests = [[0, 2, size], [1, 2, size + 1]]

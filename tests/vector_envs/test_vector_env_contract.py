@@ -18,7 +18,7 @@ from vector_envs.train_and_test import TrainAndTest
 SIZE = 3
 LENGTHS, ENDS = [3, 5, 4], ["terminated", "time_limit", "truncated"]
 # each transport with copies that share a process and copies that do not
-WAYS = ["native", "native 2", "in_process", "pipe 1", "pipe 2", "shared_memory 2", "shared_memory 3"]
+WAYS = ["batched", "batched 2", "in_process", "pipe 1", "pipe 2", "shared_memory 2", "shared_memory 3"]
 THERE = [("pipe 2", "shared_memory 3"), ("shared_memory 3", "pipe 1")]
 WORKERS = [way for way in WAYS if way.split()[0] in TRANSPORTS]
 
@@ -42,14 +42,14 @@ def _part(first, size, recreated, **options):
 def source(way, env=CountingEnv, faults=None, **options):
     """Copies whose first episodes are 3, 5 and 4 steps long; one is terminated and two are cut off."""
     name, _, count = way.partition(" ")
-    if way == "native 2":
+    if way == "batched 2":
         parts = [partial(_part, first, size, **options) for first, size in ((0, 2), (2, 1))]
         make = {
             m: lambda k: InParts([BatchedCopies(part(k), part.args[1]) for part in parts], [2, 1])
             for m in (False, True)
         }
         return TrainAndTest(make, separate=True)
-    if name == "native":
+    if name == "batched":
         batch = partial(CountingBatch, SIZE, LENGTHS, ENDS, **options)
         make = {m: lambda k: BatchedCopies(batch(seed=[100 * k + b for b in range(SIZE)]), SIZE) for m in (False, True)}
         return TrainAndTest(make, separate=True)
@@ -182,7 +182,7 @@ def test_tests_leave_training_as_it_is(make, way):
     assert seen(training) == [[0, 2]] * 3
 
 
-@pytest.mark.parametrize(("way", "there"), [("native", ""), ("native 2", ""), ("in_process", ""), *THERE])
+@pytest.mark.parametrize(("way", "there"), [("batched", ""), ("batched 2", ""), ("in_process", ""), *THERE])
 def test_a_state_is_resumed_during_episodes(make, way, there):
     """Also by another transport, and with another number of environments in a process."""
     env = make(way)
@@ -275,7 +275,7 @@ class Broken(CountingEnv):
         return [np.zeros(5)] * (2 + (self.t > 1))
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if not way.startswith("native")])
+@pytest.mark.parametrize("way", [way for way in WAYS if not way.startswith("batched")])
 def test_breaches_of_the_contract_are_refused_on_every_source(make, way):
     play = make(way, Broken, faults=FaultPolicy(restart=True, max_restarts=3)).play(False)
     play.reset()

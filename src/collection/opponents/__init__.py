@@ -6,7 +6,7 @@ from utils.config.registry import Registry
 
 REGISTRY = Registry("choice of opponents")
 REGISTRY.declare(
-    "newest",
+    "latest",
     "collection.opponents.latest:latest",
     "every group is played by the newest model of its team, and every team learns from every rollout",
     options={},

@@ -24,11 +24,16 @@ KEYS = {
     "store_units": "store_transforms",
     "sample_units": "sample_transforms",
     "debug_units": "debug_transforms",
+    "acting": "collection",
 }
 # former keys that say the opposite of the present one
 OPPOSITES = ("recompute_log_prob",)
 # key, under its present name -> former value -> value
-VALUES: dict[str, dict[str, str]] = {}
+VALUES: dict[str, dict[str, str]] = {
+    "collection": {"in_turn": "sync", "ahead": "async"},
+    "vector_env": {"native": "batched"},
+    "opponents": {"newest": "latest"},
+}
 
 # the former names that a user wrote since the last note, and the present ones
 _written: dict[str, str] = {}

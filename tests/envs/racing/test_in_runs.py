@@ -71,7 +71,7 @@ def test_the_config_has_the_defaults():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("vector_env", ["native", "in_process"])
+@pytest.mark.parametrize("vector_env", ["batched", "in_process"])
 def test_every_third_race_is_driven_greedily_and_learned_from(tmp_path, monkeypatch, vector_env):
     """Linesight's cycle has four exploring races and an evaluating one, and all fill the buffer."""
     from experiment.loop import TrainingLoop
