@@ -61,7 +61,8 @@ def declared(config: Mapping[str, Any] | None = None) -> dict[str, Option]:
 
 def options_of_keys() -> dict[str, list[Option]]:
     """Every key with all of its declarations, which have its default: several parts may declare one."""
-    shared, found = shared_defaults(), {}
+    shared = shared_defaults()
+    found: dict[str, list[Option]] = {}
     for _, _, key, option in readings():
         if option is not None:
             default = shared.get(key) if option.default is SHARED else option.default

@@ -167,7 +167,7 @@ def config_to_play(arguments: Arguments, name: str, results: str) -> tuple[dict,
 
 def build_experiment(
     composed: Composed, resume: Resumption | None = None, custom: Callable | None = None, validate: bool = False
-) -> Experiment:
+) -> "_RecordedExperiment":
     """A Sacred experiment over a merged config, whose runs are recorded under `local_results_path`.
 
     Args:
@@ -287,7 +287,7 @@ def _one_repository() -> Iterator[None]:
         dependencies.get_commit_if_possible = ask
 
 
-def _experiment() -> Experiment:
+def _experiment() -> "_RecordedExperiment":
     base_dir = str(Path(__file__).resolve().parents[1])
     try:
         with _one_repository():

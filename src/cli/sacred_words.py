@@ -35,7 +35,8 @@ def check_words(words: Sequence[str], ours: Sequence[str]) -> tuple[dict, dict[s
         flag: option.arg is not None for option in gather_command_line_options() for flag in option.get_flags()
     }
     words, settings = deque(words), []
-    commands, after_with = [], False
+    commands: list[str] = []
+    after_with = False
     while words:
         word = words.popleft()
         if word.startswith("-"):

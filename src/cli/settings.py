@@ -71,7 +71,7 @@ def texts_as_typed(words: Sequence[str]) -> dict[str, str]:
     Args:
         words: those after `with`, checked.
     """
-    texts = {}
+    texts: dict[str, str] = {}
     for word in filter(None, with_new_keys(words)):
         path, _, text = word.partition("=")
         key = ".".join(path.strip().split("."))
@@ -87,7 +87,8 @@ def with_new_keys(words: Sequence[str]) -> list[str]:
     Raises:
         ConfigError: a key has different values under its two names.
     """
-    renamed, given = [], {}
+    renamed: list[str] = []
+    given: dict[tuple[str, ...], tuple[list[str], Any]] = {}
     for word in words:
         path, equals, text = word.partition("=")
         keys = path.strip().split(".")

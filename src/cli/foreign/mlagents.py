@@ -18,7 +18,7 @@ from utils.files.written_numbers import plain
 from utils.plain_values import shown
 
 # what the files of ML-Agents leave out
-TRAINER = {
+TRAINER: dict[str, Any] = {
     "trainer_type": "ppo",
     "hyperparameters": {},
     "network_settings": {},
@@ -29,7 +29,7 @@ TRAINER = {
     "checkpoint_interval": 500000,
     "keep_checkpoints": 5,
 }
-PPO = {
+PPO: dict[str, Any] = {
     "batch_size": 1024,
     "buffer_size": 10240,
     "learning_rate": 3e-4,
@@ -40,7 +40,7 @@ PPO = {
     "num_epoch": 3,
     "shared_critic": False,
 }
-NETWORK = {"normalize": False, "hidden_units": 128, "num_layers": 2}
+NETWORK: dict[str, Any] = {"normalize": False, "hidden_units": 128, "num_layers": 2}
 MEMORY = {"sequence_length": 64, "memory_size": 128}
 # the values to which a linear schedule falls at max_steps
 LEAST_LR, LEAST_BETA, LEAST_EPSILON = 1e-10, 1e-5, 0.1
