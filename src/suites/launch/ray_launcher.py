@@ -102,7 +102,7 @@ class RayLauncher(Launcher):
             self._end(run, self._mine.pop(run), code, text, newest)
 
     def _end(self, run: str, task: _Task, code: int | None, text: str, newest: dict[str, Attempt]) -> None:
-        """Note the end of a task, which is not always that of its run; `code` None: it is lost, for the reason `text`."""
+        """Note the end of a task, which is not always that of its run; `code` is None if it is lost, as `text` says."""
         # read after the task has ended: what `newest` has may be older
         now = self._folder.newest().get(run)
         if now is not None and now.number > task.before:
