@@ -34,9 +34,10 @@ class TrainerWatch(Waiter):
         self._was_locked = self._locked()
 
     def signal(self) -> None:
-        # only now: protocol 0's trainer gives the first turn before it knows how to wake this side
-        self.joined = self.wake is not None
-        super().signal()
+        if self.wake is not None:
+            # only now: protocol 0's trainer gives the first turn before it knows how to wake this side
+            self.joined = True
+            self.wake.signal()
 
     def trainer_ended(self) -> bool:
         """Whether nobody is there."""

@@ -97,14 +97,18 @@ class Group:
 
     def act(self, continuous: np.ndarray | None, discrete: np.ndarray | None) -> None:
         """Write the actions of the agents that ask, in the order of `decisions`; None: zeros."""
-        rows_of = self._actions.first(self.asking)
-        for name, rows, actions in zip(ACTIONS, rows_of, (continuous, discrete), strict=True):
-            if not rows.size:
-                continue
-            if actions is None:
-                rows[...] = 0
-            else:
-                rows[...] = actions if actions.shape == rows.shape else np.reshape(actions, rows.shape)
+        floats, choices = self._actions.first(self.asking)
+        if self.spec.continuous:
+            self._fill("actions/continuous", floats, continuous)
+        if self.spec.branches:
+            self._fill("actions/discrete", choices, discrete)
+
+    def _fill(self, name: str, rows: np.ndarray, actions: np.ndarray | None) -> None:
+        if actions is None:
+            rows[...] = 0
+        else:
+            rows[...] = actions if actions.shape == rows.shape else np.reshape(actions, rows.shape)
+        if not self._file.is_mapped:
             self._file.store(self._places[name], rows.nbytes)
 
     def _count(self, block: str) -> int:

@@ -120,7 +120,8 @@ class Session032(Session):
                 self._follow()
             self._usual = self._seen
         self._silent = True
-        self._data.refresh()
+        if not self._data.is_mapped:
+            self._data.refresh()
         payload = self._messages(0, self._side - SIDE_START)
         for group in self.groups.values():
             group.take_turn()

@@ -31,6 +31,9 @@ class SharedFile:
     shorter.
     """
 
+    # whether `memory` is the file itself, which needs no reading and writing
+    is_mapped = False
+
     def __init__(self, descriptor: int, path: Path, size: int):
         self.descriptor, self.path, self._size = descriptor, path, size
         self.memory: memoryview | mmap.mmap = memoryview(bytearray(size))
@@ -138,6 +141,7 @@ class SealedFile(SharedFile):
     """
 
     memory: mmap.mmap
+    is_mapped = True
 
     def __init__(self, descriptor: int, path: Path, size: int):
         self.descriptor, self.path, self._size = descriptor, path, size
@@ -162,12 +166,6 @@ class SealedFile(SharedFile):
             os.close(descriptor)
             raise
         return made
-
-    def refresh(self) -> None:
-        """Nothing to do."""
-
-    def store(self, offset: int, size: int) -> None:
-        """Nothing to do."""
 
     def peek(self, size: int) -> bytes:
         return self.memory[:size]

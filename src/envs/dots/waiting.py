@@ -25,9 +25,12 @@ class SimulatorWaiter(Waiter):
     def until(self, is_ours: Callable[[], bool], doing: str, seconds: float | None = None) -> None:
         """Return when `is_ours()` is true. Raises SimulatorFault: the simulator has ended `doing` something, or took
         too long and was killed."""
-        self._doing, self._begun = doing, time.monotonic()
-        self._seconds = self.seconds if seconds is None else seconds
+        self._doing, self._seconds = doing, self.seconds if seconds is None else seconds
         self.wait_until(is_ours)
+
+    def _wait_long(self, is_ours: Callable[[], bool]) -> None:
+        self._begun = time.monotonic()
+        super()._wait_long(is_ours)
 
     def _nap(self, seconds: float) -> bool:
         if self.process is None or self.process.descriptor is None:

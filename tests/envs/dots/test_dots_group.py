@@ -40,7 +40,8 @@ class Play:
         self.write(which, "ended/count", ended)
 
     def take(self):
-        self.file.refresh()
+        if not self.file.is_mapped:
+            self.file.refresh()
         for group in self.groups:
             group.take_turn()
 
