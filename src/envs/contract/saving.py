@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -21,18 +21,9 @@ SEQUENCES: dict[str, Callable[..., Any]] = {
 MUTABLE = (np.ndarray, list, set, dict, deque, np.random.Generator, np.random.RandomState, random.Random)
 
 
-@runtime_checkable
-class Saveable(Protocol):
-    """What can be saved, perhaps: `state_dict` raises NotImplementedError if not."""
-
-    def state_dict(self) -> dict[str, Any]: ...
-
-    def load_state_dict(self, state: dict[str, Any]) -> None: ...
-
-
 def state_or_none(env: Any) -> dict | None:
     """`env.state_dict()`, or None if the environment cannot be saved."""
-    if not isinstance(env, Saveable):
+    if not hasattr(env, "state_dict") or not hasattr(env, "load_state_dict"):
         return None
     try:
         return env.state_dict()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.contract.saving import Saveable, StateEncoder
+from envs.contract.saving import StateEncoder
 from envs.entities.actions import MASK_OF, CategoricalAction
 from envs.entities.environment import Environment
 from envs.entities.making import asked, made
@@ -27,8 +27,7 @@ class Copy:
     """
 
     def __init__(self, environment: str, kwargs: Mapping[str, Any] | None, seed: int):
-        self.random: OwnRandom | None = OwnRandom(seed)
-        with self.random:
+        with OwnRandom(seed):
             self.env = made(environment, kwargs)
         self._seeds_itself = type(self.env).seed is not Environment.seed
         self.seed(seed)
@@ -36,14 +35,11 @@ class Copy:
     def seed(self, seed: int) -> None:
         """Start its random numbers from there."""
         self.random = None if self._seeds_itself else OwnRandom(seed)
+        # a context in which the global generators are its own
+        self.alone: Any = nullcontext() if self.random is None else self.random
         if self._seeds_itself:
             with asked(self.env, f"seed({seed})"):
                 self.env.seed(seed)
-
-    @property
-    def alone(self) -> Any:
-        """A context in which the global generators are its own."""
-        return nullcontext() if self.random is None else self.random
 
     @property
     def module(self) -> str:
@@ -56,8 +52,8 @@ class Copy:
         Raises:
             NotImplementedError: one cannot be saved.
         """
-        if isinstance(self.env, Saveable):
-            return {"env": self.env.state_dict(), "random": self._random_state()}
+        if (env := self._saving()) is not None:
+            return {"env": env.state_dict(), "random": self._random_state()}
         encoder, where = StateEncoder(self.module, WORDS), type(self.env).__name__
         attributes = {
             name: encoder.encoded(value, f"{where}.{name}")
@@ -67,14 +63,18 @@ class Copy:
         return {"env": attributes, "random": self._random_state()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        if isinstance(self.env, Saveable):
-            self.env.load_state_dict(state["env"])
+        if (env := self._saving()) is not None:
+            env.load_state_dict(state["env"])
         else:
             encoder = StateEncoder(self.module, WORDS)
             for name, value in state["env"].items():
                 setattr(self.env, name, encoder.decoded(value))
         if self.random is not None:
             self.random.load_state_dict(state["random"])
+
+    def _saving(self) -> Any:
+        """The environment, if it saves itself."""
+        return self.env if hasattr(self.env, "state_dict") and hasattr(self.env, "load_state_dict") else None
 
     def _random_state(self) -> dict[str, Any] | None:
         return None if self.random is None else self.random.state_dict()

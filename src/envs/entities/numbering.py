@@ -85,7 +85,6 @@ class Frames:
     """R observations by number: `counts` int64 `[R, types]`; the rest as of `Seen`, one observation after another."""
 
     observations: Sequence[Observation]
-    rosters: Sequence["Roster"]
     counts: np.ndarray
     features: Mapping[str, np.ndarray]
     global_features: np.ndarray
@@ -94,19 +93,30 @@ class Frames:
 
     def seen(self, row: int) -> Seen:
         """One of them."""
-        observation, roster = self.observations[row], self.rosters[row]
+        observation = self.observations[row]
         entities = dict(zip(self.features, map(slice, self._begins[row], self._begins[row + 1]), strict=True))
         return Seen(
             features={name: values[entities[name]] for name, values in self.features.items()},
             global_features=self.global_features[row],
             visible={name: flags[entities[name]] for name, flags in self.visible.items()},
             offers={name: _offer(offers, row) for name, offers in self.offers.items()},
-            roster=roster,
+            roster=self.roster(row),
             reward=float(observation.reward),
             done=bool(observation.done),
             truncated=bool(observation.truncated),
             metrics=observation.metrics,
         )
+
+    def roster(self, row: int) -> "Roster":
+        """The entities of one of them. Raises MusterError: its ids do not fit."""
+        if row not in self._rosters:
+            counts = dict(zip(self.features, self.counts[row].tolist(), strict=True))
+            self._rosters[row] = Roster(counts, self.observations[row])
+        return self._rosters[row]
+
+    @cached_property
+    def _rosters(self) -> dict[int, "Roster"]:
+        return {}
 
     @cached_property
     def _begins(self) -> np.ndarray:
@@ -161,13 +171,12 @@ class EntityNumbering:
             features[name], counts[:, k] = reading.features(f"Entity type '{name}'", parts, entity.features)
         names = self._obs_space.global_features
         general = reading.global_features([one.global_features for one in observations], names)
-        rosters = [
-            Roster(dict(zip(self._place, row, strict=True)), one)
-            for row, one in zip(counts.tolist(), observations, strict=True)
-        ]
         offers: dict[str, Offers] = {}
         visible = self._visible(observations, counts)
-        frames = Frames(observations, rosters, counts, features, general, visible, offers)
+        frames = Frames(observations, counts, features, general, visible, offers)
+        for row, one in enumerate(observations):
+            if one.ids:
+                frames.roster(row)
         for name in self._action_space:
             masks = [one.actions.get(name) for one in observations]
             if acting:
@@ -196,12 +205,12 @@ class EntityNumbering:
             if name not in said:
                 continue
             where, sizes = f"Entity type '{name}', visible", counts[:, k].tolist()
-            visible[name] = np.concatenate(
-                [
-                    reading.booleans(where, one.visible[name], (size,)) if name in one.visible else np.ones(size, bool)
-                    for one, size in zip(observations, sizes, strict=True)
-                ]
-            )
+            parts = [one.visible.get(name, [True] * size) for one, size in zip(observations, sizes, strict=True)]
+            if {*map(type, parts)} == {list} and [len(part) for part in parts] == sizes:
+                visible[name] = reading.booleans(where, [*chain.from_iterable(parts)], (sum(sizes),))
+            else:
+                both = zip(parts, sizes, strict=True)
+                visible[name] = np.concatenate([reading.booleans(where, part, (size,)) for part, size in both])
         return visible
 
     def _offers(self, name: str, given: Sequence[Any], frames: Frames, ended: np.ndarray) -> Offers:
@@ -228,7 +237,7 @@ class EntityNumbering:
         stuck = ~legal.any(1) & ~np.repeat(ended[rows], lengths)
         if stuck.any():
             row = np.repeat(rows, lengths)[stuck][0]
-            raise MusterError(f"{where}: {frames.rosters[row].stuck(actors[stuck][0], actees is not None)}")
+            raise MusterError(f"{where}: {frames.roster(int(row)).stuck(actors[stuck][0], actees is not None)}")
         n_actors, n_actees = np.zeros((2, len(given)), np.int64)
         n_actors[rows], n_actees[rows] = lengths, 0 if actees is None else choices
         return Offers(actors, n_actors, actees, n_actees, legal, masked)
@@ -237,13 +246,15 @@ class EntityNumbering:
         self, where: str, role: str, masks: Sequence[Any], rows: np.ndarray, frames: Frames
     ) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the actors or actees that masks name, one mask after another, and how many each names."""
-        rosters = [frames.rosters[row] for row in rows.tolist()]
         ids, types = ([getattr(mask, f"{role}_{by}") for mask in masks] for by in ("ids", "types"))
         # most name types, in which case no entity need be looked at
-        by_type = all(one is None for one in ids) and all(roster.distinct for roster in rosters)
+        by_type = all(one is None for one in ids) and all(
+            frames.roster(row).distinct for row in rows.tolist() if frames.observations[row].ids
+        )
         places = self._places(types) if by_type else None
         if places is None:
-            parts = [roster.chosen(where, role, *named) for roster, *named in zip(rosters, ids, types, strict=True)]
+            named = zip(rows.tolist(), ids, types, strict=True)
+            parts = [frames.roster(row).chosen(where, role, *by) for row, *by in named]
             return np.concatenate([NOBODY, *parts]), np.array([len(part) for part in parts], np.int64)
         counts = frames.counts[rows]
         lengths = np.where(places >= 0, np.take_along_axis(counts, places, 1), 0)
@@ -255,13 +266,18 @@ class EntityNumbering:
 
         None if one is no such list.
         """
-        if not {type(one) for one in lists} <= {list, tuple} or {*map(type, chain.from_iterable(lists))} - {str}:
+        if not {*map(type, lists)} <= {list, tuple}:
             return None
-        different = {tuple(one) for one in lists}
+        alike = all(one == lists[0] for one in lists)
+        if {*map(type, chain.from_iterable(lists[:1] if alike else lists))} - {str}:
+            return None
+        different = {tuple(one) for one in (lists[:1] if alike else lists)}
         if any(len(self._place.keys() & one) < len(one) for one in different):
             return None
         width = max(map(len, different), default=0)
         found = {one: [self._place[name] for name in one] + [-1] * (width - len(one)) for one in different}
+        if alike:
+            return np.broadcast_to(np.array([*found.values()], np.int64).reshape(1, width), (len(lists), width))
         return np.array([found[tuple(one)] for one in lists], np.int64).reshape(len(lists), width)
 
 

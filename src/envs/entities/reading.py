@@ -111,7 +111,8 @@ def booleans(where: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Booleans, or 0 and 1, as bool of this shape."""
     try:
         values = np.asarray(given)
-        fits = (values.dtype.kind in "biu" and ((values == 0) | (values == 1)).all()) or values.size == 0
+        kind = values.dtype.kind
+        fits = kind == "b" or values.size == 0 or (kind in "iu" and ((values == 0) | (values == 1)).all())
     except ValueError:
         raise MusterError(f"{where}: rows of unequal length.") from None
     if not fits:
@@ -141,6 +142,8 @@ def check_ids(where: str, given: Any, count: int) -> None:
 
 def is_true(what: str, given: Any) -> bool:
     """An observation's `done` or `truncated`."""
+    if given is True or given is False:
+        return given
     if isinstance(given, BOOLEANS) and given in (0, 1):
         return bool(given)
     raise MusterError(f"{what} is {shown(repr(given))}: expected True or False.")
