@@ -61,7 +61,7 @@ def actions_of(
         (actors, actees), numbers = offered[name], chosen[name]
         of_each = None if probs is None else probs.get(name)
         if isinstance(space, CategoricalActionSpace):
-            actions[name] = CategoricalAction(list(actors), numbers, space.index_to_label, of_each)
+            actions[name] = CategoricalAction(list(actors), numbers.copy(), space.index_to_label, of_each)
         elif isinstance(space, SelectEntityActionSpace):
             actions[name] = SelectEntityAction(list(actors), [actees[k] for k in numbers.tolist()], of_each)
         elif len(actors):

@@ -188,12 +188,11 @@ class EntityBatch:
 
     def _act(self, rows: np.ndarray, chosen: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
         """Let these copies act one after the other, and write what is seen, rewards, ends and infos."""
+        first = {name: slots.start for name, slots in self.layout.slots.items()}
         for row in rows.tolist():
-            copy, offered, numbers = self._copies[row], self._offered_by(row), {}
-            for name, (actors, _) in offered.items():
-                first = self.layout.slots[name].start
-                numbers[name] = chosen[row, first : first + len(actors)].copy()
-            taken = actions_of(self.layout.action_space, offered, numbers)
+            copy, offered, numbers = self._copies[row], self._offered_by(row), chosen[row]
+            of_each = {name: numbers[first[name] : first[name] + len(actors)] for name, (actors, _) in offered.items()}
+            taken = actions_of(self.layout.action_space, offered, of_each)
             with copy.alone:
                 self._observations[row] = copy.env.act(taken)
         self._encode(rows)

@@ -119,7 +119,7 @@ def booleans(where: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
         raise MusterError(f"{where}: {shown(given)} are no booleans.")
     if values.shape != shape:
         raise MusterError(f"{where} has the shape {values.shape}: expected {shape}.")
-    return values.astype(bool)
+    return values if kind == "b" else values.astype(bool)
 
 
 def sequence(where: str, given: Any, what: str) -> list[Any]:
