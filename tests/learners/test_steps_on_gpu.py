@@ -33,6 +33,18 @@ def _with_gradients(parameters, value):
         parameter.grad = th.full_like(parameter, value)
 
 
+def test_steps_are_taken_once_the_optimiser_remembers_all_it_will():
+    """One that remembers nothing, from its second step on."""
+    there = th.ones((), device="meta")
+    for build in OPTIMISERS.values():
+        steps, (parameters, optimiser) = StepsOnGpu(), _stepped(build)
+        assert [steps.takes(optimiser, there) for _ in range(2)] == [False, True]
+        assert not steps.takes(optimiser, there.new_ones((), device="cpu"))
+        if optimiser.state:
+            del optimiser.state[parameters[0]]
+            assert not steps.takes(optimiser, there)
+
+
 @pytest.mark.parametrize("build", OPTIMISERS.values(), ids=OPTIMISERS)
 @pytest.mark.parametrize(("loss", "norm"), [(NAN, 1.0), (1.0, NAN), (INFINITE, 1.0), (1.0, -INFINITE)])
 def test_a_step_that_is_not_finite_changes_nothing(build, loss, norm):

@@ -160,10 +160,12 @@ def test_updates_are_counted_over_a_resumption():
 
 
 @pytest.mark.parametrize("types", [[th.float32] * 3, [th.float32, th.float64, th.float32], []])
-def test_gradients_are_clipped_as_torch_clips_them_to_the_bit(types):
+@pytest.mark.parametrize("share", [0.1, 0.9, 0.9995, 1.0, 1.5])
+def test_gradients_are_clipped_as_torch_clips_them_to_the_bit(types, share):
     ours, torchs = ([nn.Parameter(th.zeros(5, 3, dtype=dtype)) for dtype in types] for _ in range(2))
     for one, other in zip(ours, torchs, strict=True):
         one.grad = th.randn_like(one)
         other.grad = one.grad.clone()
-    assert th.equal(clip_gradients(ours, 0.5), nn.utils.clip_grad_norm_(torchs, 0.5))
+    most = share * float(nn.utils.get_total_norm([one.grad for one in ours]))
+    assert th.equal(clip_gradients(ours, most), nn.utils.clip_grad_norm_(torchs, most))
     assert all(th.equal(one.grad, other.grad) for one, other in zip(ours, torchs, strict=True))

@@ -35,6 +35,18 @@ def test_rollouts_of_any_length_are_one_list_of_transitions(seed, capacity, leng
     assert buffer.ring.stop == len(play.episode) or not lengths
 
 
+@pytest.mark.parametrize(("room", "stored"), [(0, 6), (-1, 7)])
+def test_a_frame_waits_until_the_next_rollout_might_overwrite_it(room, stored):
+    """Three frames wait behind 6 steps; then come 9 of another source, and 9, of which the first 3 may be known."""
+    plays = [endless_play(ROWS), endless_play(ROWS)]
+    buffer = new_buffer(3 + 9 + 9 + room)
+    for source in (0, 1):
+        buffer.insert(plays[source].rollout(2), source)
+    before = buffer.ring.stop
+    buffer.insert(plays[0].rollout(2), 0)
+    assert buffer.ring.stop - before == stored
+
+
 @pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(18, 70), st.lists(st.tuples(st.integers(0, 2), st.integers(1, STEPS))))
