@@ -50,10 +50,10 @@ def test_on_a_cpu_the_choice_is_that_of_an_exponential_race():
     assert th.equal(selector.select_action(q, avail, 0, test_mode=True), greedy)
 
 
-def _shares(selector, outputs, avail, test_mode=False, t_env=0, draws=20000):
+def _shares(selector, outputs, avail, test_mode=False, t_env=0, draws=20000, dtype=th.float32):
     many = lambda x: th.tensor(x).expand(draws, 1, -1)  # noqa: E731
     th.manual_seed(0)
-    actions = selector.select_action(many(outputs), many(avail), t_env, test_mode=test_mode)
+    actions = selector.select_action(many(outputs).to(dtype), many(avail), t_env, test_mode=test_mode)
     return np.bincount(actions.flatten().numpy(), minlength=len(outputs)) / draws
 
 
@@ -110,9 +110,10 @@ def test_greedy_play_draws_no_random_numbers():
     assert not th.equal(th.get_rng_state(), before)
 
 
-def test_with_epsilon_one_every_legal_action_is_as_likely():
+@pytest.mark.parametrize("dtype", [th.float32, th.float64])  # the second takes the way of a GPU
+def test_with_epsilon_one_every_legal_action_is_as_likely(dtype):
     selector = EpsilonGreedyActionSelector(make_args(epsilon_start=1.0, epsilon_finish=1.0))
-    shares = _shares(selector, [5.0, 9.0, -1.0, 2.0, 0.0], [1, 0, 1, 1, 1])
+    shares = _shares(selector, [5.0, 9.0, -1.0, 2.0, 0.0], [1, 0, 1, 1, 1], dtype=dtype)
     assert shares == pytest.approx([0.25, 0, 0.25, 0.25, 0.25], abs=0.02)
 
 
