@@ -3,12 +3,11 @@
 import copy
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch as th
 
 from components.action_selectors import REGISTRY as action_REGISTRY
-from components.action_selectors import ActionSelector
 from components.fixed_batch import FixedBatch
 from components.packing import PackedSteps
 from controllers import REGISTRY
@@ -28,6 +27,9 @@ from utils.rl_utils import legal_policy, memory_starts
 from utils.tensors.divided import divided_sequences
 from utils.tensors.schemes import is_rollout
 from utils.tensors.tensor_trees import Tree, is_tree, map_tree
+
+if TYPE_CHECKING:  # a file of PyMARL's may take its place, which has no such name
+    from components.action_selectors import ActionSelector
 
 
 class BasicMAC(OneNetwork):
@@ -245,7 +247,7 @@ class BasicMAC(OneNetwork):
             if hasattr(self.agent, "initialise"):
                 self.agent.initialise()
 
-    def _build_selector(self) -> ActionSelector | None:
+    def _build_selector(self) -> "ActionSelector | None":
         return action_REGISTRY[self.args.action_selector](self.args)
 
     def _legal(self, batch, t: int | slice) -> Any:

@@ -36,6 +36,10 @@ def _read_in_source():
                         keys.add(key)
                 case ast.Subscript(value=ast.Name(id="config"), slice=ast.Constant(value=str(key))):
                     keys.add(key)
+                case ast.Call(
+                    func=ast.Attribute(ast.Name(id="config"), "get"), args=[ast.Constant(value=str(key)), *_]
+                ):
+                    keys.add(key)
                 case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="args") | ast.Attribute(attr="args"), *_]):
                     pytest.fail(f"{path}, line {node.lineno}: another default")
     return keys
