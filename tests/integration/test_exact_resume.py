@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 # once in the first phase of a run; these are killed in a resumed session, too
 KILLED_TWICE = ("batched", "episodes")
-# runners that play Skirmish here, as one native batch; the others play a matrix game in the process or in workers
+# runners that play Skirmish here, as one batch; the others play a matrix game in the process or in workers
 ON_SKIRMISH = ("batched", "rollout")
 SETTINGS = {
     "batch_size": 4,
@@ -44,7 +44,7 @@ def kind_of(learner):
 
 
 def plays():
-    """The Q-learner with every runner, in every mode, in turn and overlapping; every learner on a native batch.
+    """The Q-learner with every runner, in every mode, in turn and overlapping; every learner on a batch.
 
     Those that learn from what was just played also with episodes that continue over an update, and with rollouts; those
     from transitions, whose buffer continues over rollouts, with these.

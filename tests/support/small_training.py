@@ -46,7 +46,7 @@ SCHEDULES = {
 }
 # where environments live; one process for all of them, as starting processes is what takes long
 SOURCES = {
-    "native": {"vector_env": "batched"},
+    "batched": {"vector_env": "batched"},
     "in_process": {"vector_env": "in_process"},
     "pipe": {"vector_env": "workers", "env_transport": "pipe", "envs_per_worker": 2},
     "shared_memory": {"vector_env": "workers", "env_transport": "shared_memory", "envs_per_worker": 2},
