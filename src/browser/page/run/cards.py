@@ -20,7 +20,7 @@ class Card:
         draw: makes it; None where there is nothing to show.
         follows: what it shows, as a value that changes when that does: it is then drawn again. None: it is drawn once.
         register: its callbacks.
-        narrow: it stands beside others.
+        narrow: rows that follow each other and are narrow stand side by side.
     """
 
     name: str
