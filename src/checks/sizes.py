@@ -22,8 +22,9 @@ def check_sizes(parts: ChosenParts) -> None:
     runner, environments = parts.name("runner"), config["batch_size_run"]
     most = parts.traits("runner").get("max_environments")
     if most is not None and environments > most:
+        for_more = "episodes" if config["vector_env"] == "batched" else "parallel"
         raise ConfigError(
-            f"runner={runner} runs {most} environment, not batch_size_run={environments}. Use runner=parallel for more."
+            f"runner={runner} runs {most} environment, not batch_size_run={environments}. Use runner={for_more}."
         )
     if config["test_batch_size"] not in (0, environments):
         if most is not None:

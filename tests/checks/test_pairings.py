@@ -151,6 +151,14 @@ def test_tests_on_another_number_of_environments_need_separate_ones_of_this_proc
         check_chosen_parts({**default_config(), "test_batch_size": 2})
 
 
+@pytest.mark.parametrize(("source", "runner"), [("batched", "episodes"), ("in_process", "parallel")])
+def test_more_environments_than_a_runner_has(source, runner):
+    config = {**compose_config("vdn", "skirmish").config, "batch_size_run": 8, "vector_env": source}
+    with pytest.raises(ConfigError, match=f"not batch_size_run=8. Use runner={runner}"):
+        check_chosen_parts(config)
+    check_chosen_parts({**config, "runner": "episodes"})
+
+
 @pytest.mark.parametrize(
     ("algorithm", "changes", "said"),
     [
