@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from utils.errors import ConfigError
 from utils.sizes import readable_size
 
 _KINDS = {
@@ -71,6 +72,20 @@ def read_regular(path: str | Path, largest: int, follow_links: bool = False) -> 
     if len(data) > largest:  # it has grown since it was opened
         raise OSError(None, f"it is longer than {largest} bytes", str(path))
     return data
+
+
+def read_text(path: str | Path, largest: int) -> str:
+    """The text of a file that a user has named, in UTF-8; links are followed.
+
+    Raises:
+        ConfigError: it cannot be read, is longer than `largest` bytes, or is not UTF-8.
+    """
+    try:
+        return read_regular(path, largest, follow_links=True).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not a UTF-8 text file (byte {error.start}).") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
 
 
 def _problem_at(path: str | Path) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from utils.errors import ConfigError
-from utils.files.regular_files import read_regular
+from utils.files.regular_files import read_text
 from utils.plain_values import DEEPEST, shown
 
 LARGEST_FILE = 2**20
@@ -34,12 +34,7 @@ def load_ron(path: str | Path) -> Any:
     Raises:
         ConfigError: it cannot be read, or is no RON; the message has the line and column.
     """
-    try:
-        text = read_regular(path, LARGEST_FILE, follow_links=True).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not a UTF-8 text file (byte {error.start}).") from None
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
+    text = read_text(path, LARGEST_FILE)
     return _Reader(path, text).whole()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from utils.errors import ConfigError
-from utils.files.regular_files import read_regular
+from utils.files.regular_files import read_text
 from utils.files.written_numbers import plain, written
 from utils.plain_values import DEEPEST, escaped, problem_of, problem_of_key, shown
 
@@ -81,12 +81,7 @@ def load_written(path: Path) -> dict:
     Raises:
         ConfigError: not readable, not UTF-8, not YAML, too large, or not a mapping of plain values.
     """
-    try:
-        text = read_regular(path, LARGEST_FILE, follow_links=True).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not a UTF-8 text file (byte {error.start}).") from None
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
+    text = read_text(path, LARGEST_FILE)
     data = _parsed(path, text)
     if data is None:
         return {}
