@@ -65,7 +65,7 @@ def require_forms(replay: Replay, what: str) -> None:
     Raises:
         ConfigError: names the place, the value and its kind.
     """
-    if problem := _of_header(replay.header):
+    if problem := problem_of_header(replay.header):
         raise ConfigError(f"{what} cannot be drawn. Header: {problem}.")
     for step in replay.steps:
         if problem := _of_step(step):
@@ -74,7 +74,7 @@ def require_forms(replay: Replay, what: str) -> None:
         raise ConfigError(f"{what} cannot be drawn. Footer: {problem}.")
 
 
-def _of_header(header: Mapping) -> str:
+def problem_of_header(header: Mapping) -> str:
     """The first value of another kind, in words; empty if there is none."""
     if found := _problem(header, HEADER, ""):
         return found

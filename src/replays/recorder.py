@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from replays.forms import problem_of_header
+from replays.plain import plain
 from replays.writer import ReplayWriter
 from utils.errors import MusterError
 
@@ -101,7 +103,10 @@ class _Recording:
             self._writer.close()
             self._recorder.paths.pop().unlink()
         self._snapshot = env.snapshot()
-        described = {"action_names": env.action_names(), "scene": env.scene()}
+        described = plain({"action_names": env.action_names(), "scene": env.scene()})
+        if problem := problem_of_header(described):
+            self._stop(f"no picture can be made of what the environment says of itself: {problem}")
+            return
         header = {**self._recorder.header, **described, "t_env": self._t_env, "episode": len(self._recorder.paths)}
         self._writer = ReplayWriter(self._recorder.folder, f"{self._t_env}_{header['episode']}", header)
         self._recorder.paths.append(self._writer.path)

@@ -248,6 +248,18 @@ def test_an_environment_without_snapshots_says_so(tmp_path, caplog, register, en
     assert not (tmp_path / "replays").exists()
 
 
+def test_a_description_that_cannot_be_drawn_is_reported_and_not_recorded(tmp_path, caplog, register):
+    class FlatNames(DrawableEnv):
+        def action_names(self):
+            return ["stay", "back", "on"]
+
+    register("drawable", FlatNames)
+    assert run(config(tmp_path, env="drawable", save_replay=True)) is not None
+    said = "no picture can be made of what the environment says of itself: action_names=['stay', 'back', 'on']"
+    assert said in caplog.text
+    assert not (tmp_path / "replays").exists()
+
+
 def test_the_least_that_an_environment_needs(tmp_path, register):
     register("drawable", partial(DrawableEnv))
     run(config(tmp_path, env="drawable", save_replay=True))
