@@ -14,7 +14,7 @@ from utils.errors import ConfigError
 from utils.files.message_pack import number_type, unpacked
 from utils.files.regular_files import read_regular
 from utils.files.ron_files import Struct, load_ron
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 STATE = "state.ron"
 # file of a saved model -> field of their state
@@ -134,9 +134,10 @@ def _check_features(folder: Path, state: Mapping[str, Any], network: Any) -> Non
     ours = {**getattr(network, "obs_space", {}), "__global__": getattr(network, "global_features", [])}
     for name, features in theirs.items():
         if name in ours and list(ours[name]) != features:
-            what = "global features" if name == "__global__" else f"features of entity type '{shown(name)}'"
+            what = "global features" if name == "__global__" else f"features of entity type '{quoted(name)}'"
             raise ConfigError(
-                f"{folder}: it was trained with the {what} {shown(features)}; the environment has {shown(ours[name])}."
+                f"{folder}: it was trained with the {what} {quoted(features)}; the environment has "
+                f"{quoted(ours[name])}."
             )
 
 
@@ -158,7 +159,7 @@ def _tensors(folder: Path, state: Mapping[str, Any], field: str) -> dict[str, An
 def _blob(folder: Path, state: Mapping[str, Any], field: str) -> Any:
     if state.get(field) != "<blob:msgpack>":
         raise ConfigError(
-            f"{folder}: its {field} is stored as {shown(state.get(field))}. Pickled ones, of hyperstate before 0.4, "
+            f"{folder}: its {field} is stored as {quoted(state.get(field))}. Pickled ones, of hyperstate before 0.4, "
             f"can hold code and are not read; hyperstate 0.4 rewrites them as MessagePack ({PAGE})."
         )
     file = _file(folder, field)

@@ -18,7 +18,7 @@ from records.tokens import is_token
 from utils.files.folders import sync
 from utils.files.regular_files import open_regular, read_regular
 from utils.files.whole_files import set_aside
-from utils.plain_values import problem_of, shown
+from utils.plain_values import problem_of, quoted
 
 FORMAT = 4
 # the file with all state of a checkpoint but its models' and buffers'
@@ -214,17 +214,17 @@ def _problem(manifest: Any, kinds: Mapping[str, type]) -> str | None:
     if not isinstance(manifest, dict):
         return "it is not a mapping"
     if manifest.get("format") != FORMAT:
-        return f"format is {shown(manifest.get('format'))}, and this program reads {FORMAT}"
+        return f"format is {quoted(manifest.get('format'))}, and this program reads {FORMAT}"
     for key, kind in kinds.items():
         if type(manifest.get(key)) is not kind:
             return f"'{key}' is missing or of another type"
     for name, entry in manifest["files"].items():
         if not PLAIN_NAME.fullmatch(name):
-            return f"{shown(name)} is not a valid name of a file in it"
+            return f"{quoted(name)} is not a valid name of a file in it"
         if not isinstance(entry, dict) or type(entry.get("bytes")) is not int or type(entry.get("sha256")) is not str:
             return f"the entry of {name} has no size and checksum"
     if "token" in kinds and not is_token(manifest["token"]):
-        return f"{shown(manifest['token'])} is not a valid name of a run"
+        return f"{quoted(manifest['token'])} is not a valid name of a run"
     if "config" in kinds and (problem := problem_of(manifest["config"])):
         return f"its config is invalid: {problem}"
     return None

@@ -19,7 +19,7 @@ from records.layout import BEST
 from records.recorded import manifests
 from utils.errors import ConfigError
 from utils.files.folders import replace_folder
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 def load_weights(target: Any, path: str | Path, names: Sequence[str] = ()) -> None:
@@ -117,7 +117,7 @@ def _found(checkpoint_path: str, load_step: int, key: str = "checkpoint_path") -
             )
         return best[0], best[1]["step"]
     if not os.path.isdir(root):  # unlike Path.is_dir, False for a name that is too long, too
-        raise ConfigError(f"{key}={shown(checkpoint_path, 300)}: there is no such folder. {expected}")
+        raise ConfigError(f"{key}={quoted(checkpoint_path, 300)}: there is no such folder. {expected}")
     if theirs := enn_checkpoints(root):
         step = _nearest(theirs, load_step)
         return theirs[step], step

@@ -7,7 +7,7 @@ import torch as th
 
 from checkpoints.errors import CheckpointError
 from checkpoints.plain_files import not_finite
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # attributes that belong to others, and memories of acting, reset with every episode
 NOT_KEPT = ("args", "logger", "hidden_states")
@@ -85,7 +85,7 @@ def load_state(part: Any, state: dict, where: str = "") -> None:
             elif not (_is_new_entry(part, name, value) or (name in own and _same_kind(present, value))):
                 raise CheckpointError(
                     f"The checkpoint's state does not fit this experiment: {where} keeps no state "
-                    f"{shown(name)} of the kind {type(value).__name__}."
+                    f"{quoted(name)} of the kind {type(value).__name__}."
                 )
             elif isinstance(present, th.Tensor) and isinstance(value, th.Tensor) and present.shape == value.shape:
                 with th.no_grad():

@@ -10,7 +10,7 @@ from checks.teams import team_config
 from collection.collector_options import OPTIONS, under_way
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.processes.ray_cluster import require_ray
 
 COLLECTORS = "collectors"
@@ -32,8 +32,8 @@ def chosen_as_runner(config: Mapping[str, Any]) -> dict[str, Any]:
         raise ConfigError(f"runner=collectors and {other} both say when rollouts are played. Leave one of them out.")
     runner = below.get("runner", OPTIONS["runner"].default) if isinstance(below, Mapping) else ""
     if isinstance(runner, str) and runner not in REGISTRIES["runner"]:
-        hint = suggestion(shown(runner), REGISTRIES["runner"])
-        raise ConfigError(f"collectors.runner={shown(runner)}: there is no such runner.{hint}")
+        hint = suggestion(quoted(runner), REGISTRIES["runner"])
+        raise ConfigError(f"collectors.runner={quoted(runner)}: there is no such runner.{hint}")
     return {**config, "collection": COLLECTORS, "runner": runner, COLLECTORS: below}
 
 
@@ -48,7 +48,7 @@ def completed_collectors(config: Mapping[str, Any]) -> dict[str, Any]:
         return given
     for key in given:
         if key not in OPTIONS:
-            raise ConfigError(f"collectors has no key {shown(str(key))}.{did_you_mean(key, OPTIONS)}")
+            raise ConfigError(f"collectors has no key {quoted(str(key))}.{did_you_mean(key, OPTIONS)}")
     return {key: option.checked(f"collectors.{key}", given.get(key, option.default)) for key, option in OPTIONS.items()}
 
 

@@ -12,7 +12,7 @@ from utils.config.options import converted
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
 from utils.numbers.schedules import Schedule
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from vector_envs.instances import constructor_of, env_parameters
 
 
@@ -41,7 +41,7 @@ def checked_env_args(config: Mapping[str, Any]) -> dict[str, Any]:
         except Exception as error:  # nested values of the wrong kind may raise anything
             raise ConfigError(
                 f"env_args: the environment '{name}' cannot be made of these: {type(error).__name__}: "
-                f"{shown(str(error), 300)}"
+                f"{quoted(str(error), 300)}"
             ) from error
     return env_args
 

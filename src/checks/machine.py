@@ -19,7 +19,7 @@ from records.tokens import is_token
 from utils import tensors
 from utils.errors import ConfigError
 from utils.files.file_names import require_plain_name
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.tensors.devices import DEVICE_KEYS, learner_device, require_device, uses_cards
 
 # a name in a path has at most 255 bytes, a path 4096; names of runs and of their files come below it
@@ -40,7 +40,7 @@ def require_new_name(config: dict) -> None:
     name = config["run_name"]
     require_plain_name("run_name", name)
     if name and (not is_token(name) or name == LATEST or name.isdigit()):
-        raise ConfigError(f"run_name={shown(name)}: it must have no spaces, and be neither a number nor '{LATEST}'.")
+        raise ConfigError(f"run_name={quoted(name)}: it must have no spaces, and be neither a number nor '{LATEST}'.")
     for family in NAMED_BY_TOKEN if name else ():
         folder = os.path.join(config["local_results_path"], family, name)
         if os.path.lexists(folder):
@@ -62,7 +62,7 @@ def check_results_path(config: dict) -> None:
     longest = max(len(os.fsencode(name)) for name in whole.split(os.sep))
     if longest > LONGEST_NAME or len(os.fsencode(whole)) > LONGEST_PATH:
         raise ConfigError(
-            f"local_results_path={shown(path)}: it is too long; a name may have at most {LONGEST_NAME} bytes, and "
+            f"local_results_path={quoted(path)}: it is too long; a name may have at most {LONGEST_NAME} bytes, and "
             f"all of it {LONGEST_PATH}."
         )
 

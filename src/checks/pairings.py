@@ -8,7 +8,7 @@ from envs import batched_names, has_batched_form
 from runners.sources import why_whole
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from vector_envs.threads import names_with_threads, takes_threads
 
 # traits that name the parts of another kind that a part goes with
@@ -48,9 +48,9 @@ def _require_known(parts: ChosenParts, kind: str) -> None:
         registry.entry(name)
     except ConfigError as error:
         if kind == "runner":
-            hint = suggestion(shown(name), [*registry, "collectors"])
-            raise ConfigError(f"runner={shown(name)}: there is no such runner.{hint}") from None
-        raise ConfigError(f"{kind}={shown(name)}: {error}") from None
+            hint = suggestion(quoted(name), [*registry, "collectors"])
+            raise ConfigError(f"runner={quoted(name)}: there is no such runner.{hint}") from None
+        raise ConfigError(f"{kind}={quoted(name)}: {error}") from None
 
 
 def _check_lag(parts: ChosenParts) -> None:

@@ -11,7 +11,7 @@ from utils.config.registry import note_plugin
 from utils.config.user_modules import imported
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 def joined(*places: Any) -> Any:
@@ -68,18 +68,18 @@ def function_of(option: str, name: str) -> Callable:
     """
     module, _, function = name.rpartition(":")
     if not module or not function:
-        raise ConfigError(f"{option}={shown(name)}: expected module:function or file.py:function.")
+        raise ConfigError(f"{option}={quoted(name)}: expected module:function or file.py:function.")
     found = imported(option, module)
     if not callable(getattr(found, function, None)):
         functions = [key for key, value in vars(found).items() if callable(value) and not key.startswith("_")]
         raise ConfigError(
-            f"{option}: '{module}' has no function '{shown(function)}'.{suggestion(function, functions, 5)}"
+            f"{option}: '{module}' has no function '{quoted(function)}'.{suggestion(function, functions, 5)}"
         )
     function = getattr(found, function)
     try:
         signature(function).bind(None)
     except TypeError as error:
-        raise ConfigError(f"{option}={shown(name)} is called with one argument: {error}.") from None
+        raise ConfigError(f"{option}={quoted(name)} is called with one argument: {error}.") from None
     except ValueError:  # written in C, it may have no signature
         pass
     return function

@@ -20,7 +20,7 @@ from records.own_marks import is_own
 from utils.config.merging import config_names, recursive_dict_update
 from utils.config.reach import UNDECLARED, Reach, holds_text
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # settings that playing a recorded model does not use: statistics go nowhere, and replays to the results
 UNUSED_IN_PLAY = ("mongo_url", "mlflow_uri", "wandb_mode", "env_args.replay_dir")
@@ -95,7 +95,7 @@ def _refusal(missing: list[tuple[KeyPath, Any, Reach]], what: str) -> str:
     kinds = list(dict.fromkeys(reach.what for _, _, reach in missing if reach is not UNDECLARED))
     kinds = [", ".join(kinds[:-1]) + " or " + kinds[-1]] if len(kinds) > 1 else kinds
     kinds += [UNDECLARED.what] if any(reach is UNDECLARED for _, _, reach in missing) else []
-    found = ", ".join(f"{key}={shown(value, 200)}" for key, value in settings.items())
+    found = ", ".join(f"{key}={quoted(value, 200)}" for key, value in settings.items())
     return (
         f"{what} has settings that {' or that '.join(kinds)}: {found}. Records may come from others: check them, and "
         f"name those that you allow: with {as_words(settings)}"

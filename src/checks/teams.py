@@ -26,7 +26,7 @@ from utils.errors import ConfigError
 from utils.files.file_names import require_plain_name
 from utils.files.yaml_files import load_yaml
 from utils.nearest import did_you_mean
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # keys of a team alone: its groups, its preset, its saved weights, and whether they stay frozen
 OWN = {"groups": [], "config": "", "checkpoint_path": "", "load_step": 0, "frozen": False}
@@ -44,13 +44,13 @@ def expanded(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """
     teams = config["teams"]
     if not isinstance(teams, Mapping) or not all(isinstance(own, Mapping) for own in teams.values()):
-        raise ConfigError(f"teams={shown(str(teams))}: it must be a mapping of teams to their keys.")
+        raise ConfigError(f"teams={quoted(str(teams))}: it must be a mapping of teams to their keys.")
     found = {name: _expanded(config, name, dict(own)) for name, own in teams.items()}
     taken: dict[str, str] = {}
     for name, own in found.items():
         for group in own["groups"]:
             if taken.setdefault(group, name) != name:
-                raise ConfigError(f"teams: {taken[group]} and {name} both control the group {shown(group)}.")
+                raise ConfigError(f"teams: {taken[group]} and {name} both control the group {quoted(group)}.")
     return found
 
 
@@ -69,7 +69,7 @@ def _expanded(config: Mapping[str, Any], name: str, own: dict[str, Any]) -> dict
         for key in own:
             # a resumed run's teams have their presets' keys already
             if key not in allowed and not (key in PARTS and key in preset and own[key] == preset[key]):
-                raise ConfigError(f"{shown(key)} is not a key of a team.{did_you_mean(key, allowed)}")
+                raise ConfigError(f"{quoted(key)} is not a key of a team.{did_you_mean(key, allowed)}")
         # a part that the preset leaves out, such as the mixer, is not the run's
         keys = {**{key: value for key, value in preset.items() if key in allowed or key in PARTS}, **own}
         keys = {"checkpoint_path": "", "load_step": 0, **keys}
@@ -83,7 +83,7 @@ def _expanded(config: Mapping[str, Any], name: str, own: dict[str, Any]) -> dict
         entry = {**OWN, **{key: keys[key] if key in UNTYPED else checked[key] for key in keys}}
         entry["groups"] = _groups(entry["groups"] or [name])
         if not isinstance(entry["frozen"], bool):
-            raise ConfigError(f"frozen={shown(str(entry['frozen']))}: it must be True or False.")
+            raise ConfigError(f"frozen={quoted(str(entry['frozen']))}: it must be True or False.")
         if entry["frozen"] and not entry["checkpoint_path"]:
             raise ConfigError("frozen=True needs a checkpoint_path, from which it plays.")
     return entry
@@ -93,7 +93,7 @@ def _preset(name: str) -> dict[str, Any]:
     path = config_path(name, "algs")
     if path.suffix in CHOOSING:
         kind = "a parameter file" if path.suffix == ".py" else "a config of enn-trainer"
-        raise ConfigError(f"config={shown(name)}: a team's preset is a YAML file, not {kind}.")
+        raise ConfigError(f"config={quoted(name)}: a team's preset is a YAML file, not {kind}.")
     return with_new_names(load_yaml(path))
 
 
@@ -108,7 +108,7 @@ def _options(config: Mapping[str, Any]) -> Iterator[str]:
 def _groups(groups: Any) -> list[str]:
     groups = [groups] if isinstance(groups, str) else groups
     if not isinstance(groups, list | tuple) or not all(isinstance(group, str) for group in groups):
-        raise ConfigError(f"groups={shown(str(groups))}: it must be a list of group names.")
+        raise ConfigError(f"groups={quoted(str(groups))}: it must be a list of group names.")
     return list(groups)
 
 
@@ -120,4 +120,4 @@ def of_team(name: Any) -> Iterator[None]:
     except ConfigError as error:
         if name == "":
             raise
-        raise ConfigError(f"teams.{shown(str(name))}: {error}") from None
+        raise ConfigError(f"teams.{quoted(str(name))}: {error}") from None

@@ -7,7 +7,7 @@ from checks.options import declared
 from checks.parts import ChosenParts
 from checks.registries import LOOKED_UP_BY, REGISTRIES
 from utils.nearest import did_you_mean
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # names that `checks.pairings` refuses where parts do not go together
 PAIRED = {"mixer", "critic", "agent", "action_selector"}
@@ -49,7 +49,7 @@ def _unread_keys(parts: ChosenParts) -> list[str]:
 def _unknown_names(parts: ChosenParts) -> list[str]:
     """Names that only a part of the user's own may know."""
     return [
-        f"{kind}={shown(parts.name(kind))} is not registered; {user}={parts.name(user)} is not built in and may know "
+        f"{kind}={quoted(parts.name(kind))} is not registered; {user}={parts.name(user)} is not built in and may know "
         f"it.{did_you_mean(parts.name(kind), REGISTRIES[kind])}"
         for kind, user in LOOKED_UP_BY.items()
         if not parts.is_looked_up(kind) and parts.config.get(kind) is not None and parts.entry(kind) is None
@@ -57,4 +57,4 @@ def _unknown_names(parts: ChosenParts) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    return "null" if value is None else shown(value)
+    return "null" if value is None else quoted(value)

@@ -12,7 +12,7 @@ from envs import REGISTRY
 from utils.config.merging import flatten, recursive_dict_update
 from utils.config.options import Option
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from vector_envs.instances import env_parameters
 
 # of the arguments of environments, whose units are unknown
@@ -35,7 +35,7 @@ def normalised(config: dict) -> dict:
         config["collection"] = "async"
     for key, value in flatten(config).items():
         if isinstance(value, str) and not value.isprintable() and key not in ANY_TEXT:
-            raise ConfigError(f"{key}={shown(value)}: it contains unprintable characters.")
+            raise ConfigError(f"{key}={quoted(value)}: it contains unprintable characters.")
     return config
 
 
@@ -52,9 +52,9 @@ def require_bounded(key: str, value: Any) -> None:
         for inner in value:
             require_bounded(key, inner)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise ConfigError(f"{key}={shown(value)}: it must be a finite number.")
+        raise ConfigError(f"{key}={quoted(value)}: it must be a finite number.")
     elif isinstance(value, int) and abs(value) > AT_MOST_ENV_ARGUMENT:
-        raise ConfigError(f"{key}={shown(value)}: integers may be at most {AT_MOST_ENV_ARGUMENT}.")
+        raise ConfigError(f"{key}={quoted(value)}: integers may be at most {AT_MOST_ENV_ARGUMENT}.")
 
 
 def as_written(config: Mapping[str, Any], values: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from utils.config.merging import CHOOSING, config_names, config_path, flatten, p
 from utils.errors import ConfigError
 from utils.files.written_numbers import with_texts
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # our options that take a name, and an example of one
 NAMED = {
@@ -188,7 +188,7 @@ def _take_panel(parsed: Arguments, text: str | None) -> None:
 
 def _require_choices(ours: argparse.Namespace) -> None:
     if ours.model not in (None, "best", "newest"):
-        raise ConfigError(f"--model={shown(ours.model)}: no such choice.{suggestion(ours.model, ('best', 'newest'))}")
+        raise ConfigError(f"--model={quoted(ours.model)}: no such choice.{suggestion(ours.model, ('best', 'newest'))}")
     if ours.model is not None and ours.evaluate is None and ours.export is None:
         raise ConfigError("--model needs --evaluate=RUN or --export=RUN: the run whose model is loaded.")
     if ours.custom is not None and ours.evaluate is None:

@@ -56,13 +56,13 @@ def clone(options: argparse.Namespace) -> None:
     from utils.errors import ConfigError
     from utils.nearest import suggestion
     from utils.numbers.random_streams import seed_everything
-    from utils.plain_values import shown
+    from utils.plain_values import quoted
     from utils.tensors.devices import CPU, ON_CPU
 
     settings, recording = check_settings(options.words), read_recording(options.recording)
     if recording.env not in config_names("envs"):
         raise ConfigError(
-            f"{shown(options.recording, 300)}: env={shown(recording.env)}: there is no such environment."
+            f"{quoted(options.recording, 300)}: env={quoted(recording.env)}: there is no such environment."
             f"{suggestion(recording.env, config_names('envs'))}"
         )
     named = {"env": recording.env, "env_args": recording.env_args}

@@ -27,7 +27,7 @@ from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.written_numbers import plain, texts_of
 from utils.files.yaml_files import load_yaml
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 @dataclass
@@ -72,7 +72,7 @@ def compose_config(
     env_config = load_config_file(env_path)
     if read.chooses and alg_config.get("env", env_config.get("env")) != env_config.get("env"):
         raise ConfigError(
-            f"{alg_path} chooses the environment {shown(alg_config['env'])}, and --env-config={shown(environment)} "
+            f"{alg_path} chooses the environment {quoted(alg_config['env'])}, and --env-config={quoted(environment)} "
             "another one. Leave --env-config out."
         )
     _drop_arguments_of_other_environments(alg_config, env_config)
@@ -113,14 +113,14 @@ def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) ->
         raise ConfigError("cpanel: the run was not started from a parameter file, so it has no control panel.")
     if name.endswith(".py") and not named:
         raise ConfigError(
-            f"cpanel: to change the panel, the run's parameter file runs again: {shown(name, 200)}. Records may come "
-            f"from others: check it, and name it: with parameter_file={shown(name, 200)}"
+            f"cpanel: to change the panel, the run's parameter file runs again: {quoted(name, 200)}. Records may come "
+            f"from others: check it, and name it: with parameter_file={quoted(name, 200)}"
         )
     path = config_path(named or name, "algs", ["."] if named or name.endswith(".py") else [])
     name = name_in_records(named or name, path)
     if path.suffix != ".py":
         raise ConfigError(
-            f"parameter_file={shown(named or name)}: it is no parameter file, whose name would end in .py."
+            f"parameter_file={quoted(named or name)}: it is no parameter file, whose name would end in .py."
         )
     changes = load_parameters(name, path).difference(config["cpanel"], panel)
     recursive_dict_update(composed.config, with_new_names(changes))

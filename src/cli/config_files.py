@@ -15,7 +15,7 @@ from utils.config.merging import CHOOSING, CONFIG_DIR, config_path, shared_defau
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_written, load_yaml
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 @dataclass
@@ -96,7 +96,7 @@ def _checked(path: Path, config: dict) -> dict:
     defaults = shared_defaults()
     for key, value in config.items():
         if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):
-            raise ConfigError(f"{path}: '{key}' must be a mapping of keys to values, found {shown(value)}.")
+            raise ConfigError(f"{path}: '{key}' must be a mapping of keys to values, found {quoted(value)}.")
     if "plugins" in config:
         try:
             config["plugins"] = beside(path, config["plugins"])
@@ -128,5 +128,5 @@ def _file_beside(path: Path, plugin: str) -> str:
         where = (
             "" if os.path.isabs(plugin) else f" in {folder}" + (f" or {os.getcwd()}" if folder != Path.cwd() else "")
         )
-        raise ConfigError(f"plugins: there is no file {shown(plugin, 300)}{where}.")
+        raise ConfigError(f"plugins: there is no file {quoted(plugin, 300)}{where}.")
     return plugin

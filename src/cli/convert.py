@@ -58,11 +58,11 @@ def convert(options: argparse.Namespace) -> None:
     from utils.config.merging import flatten, recursive_dict_update
     from utils.errors import ConfigError
     from utils.numbers.random_streams import seed_everything
-    from utils.plain_values import shown
+    from utils.plain_values import quoted
     from utils.tensors.devices import CPU, ON_CPU
 
     if not options.folder.is_dir():
-        raise ConfigError(f"{shown(str(options.folder), 300)}: there is no such folder.")
+        raise ConfigError(f"{quoted(str(options.folder), 300)}: there is no such folder.")
     weights, statistics = read_weights(options.folder), read_statistics(options.folder)
     sizes = {key: size for key, size in sizes_of(weights).items() if key not in ("floats", "actions")}
     settings, texts = check_settings(options.words), texts_as_typed(options.words)

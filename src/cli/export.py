@@ -20,7 +20,7 @@ from records.logger import Logger
 from utils.config.merging import default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.numbers.random_streams import seed_everything
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.tensors.devices import CPU, ON_CPU
 
 ENDING = ".onnx"
@@ -82,7 +82,7 @@ def _policies(args: SimpleNamespace, model: Path, step: int, greedy: bool) -> di
 def _version(arguments: Arguments) -> int:
     given = arguments.model_version
     if given not in (None, *map(str, VERSIONS)):
-        raise ConfigError(f"--model-version={shown(given)}: it must be {' or '.join(map(str, VERSIONS))}.")
+        raise ConfigError(f"--model-version={quoted(given)}: it must be {' or '.join(map(str, VERSIONS))}.")
     return SECOND if given is None else int(given)
 
 
@@ -91,10 +91,10 @@ def _target(arguments: Arguments) -> Path | None:
         return None
     path = Path(arguments.to).expanduser()
     if path.suffix != ENDING:
-        raise ConfigError(f"--to={shown(arguments.to, 300)}: the name of the file must end in {ENDING}.")
+        raise ConfigError(f"--to={quoted(arguments.to, 300)}: the name of the file must end in {ENDING}.")
     if path.is_dir() or not path.parent.is_dir():
-        what = "it is a folder" if path.is_dir() else f"there is no folder {shown(str(path.parent), 300)}"
-        raise ConfigError(f"--to={shown(arguments.to, 300)}: {what}.")
+        what = "it is a folder" if path.is_dir() else f"there is no folder {quoted(str(path.parent), 300)}"
+        raise ConfigError(f"--to={quoted(arguments.to, 300)}: {what}.")
     return path
 
 

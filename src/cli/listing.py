@@ -9,7 +9,7 @@ from utils.config.merging import CONFIG_DIR, config_names, parameter_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from vector_envs.instances import constructor_of
 
 HEADINGS = {
@@ -81,7 +81,7 @@ def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
         name = load_yaml(CONFIG_DIR / "envs" / f"{name}.yaml").get("env", name)
     if name not in environments:
         known = {*environments, *configs, *REGISTRIES}
-        raise ConfigError(f"--list {shown(name)}: unknown name.{suggestion(name, known)}")
+        raise ConfigError(f"--list {quoted(name)}: unknown name.{suggestion(name, known)}")
     try:
         key, lines = constructor_of(environments[name]).scenarios()
     except (AttributeError, NotImplementedError):  # perhaps a user's own

@@ -15,7 +15,7 @@ from utils.config.options import converted
 from utils.errors import ConfigError
 from utils.files.written_numbers import plain, written
 from utils.nearest import suggestion
-from utils.plain_values import problem_of, shown
+from utils.plain_values import problem_of, quoted
 
 TUPLE, ARRAY = "__tuple__", "__numpy__"
 
@@ -37,12 +37,12 @@ def panel_words(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         hint = " JSON writes true, false and null." if any(w in text for w in ("True", "False", "None")) else ""
         raise ConfigError(
-            f"--cpanel {shown(text)}: invalid JSON at character {error.pos + 1}: {error.msg}.{hint}"
+            f"--cpanel {quoted(text)}: invalid JSON at character {error.pos + 1}: {error.msg}.{hint}"
         ) from None
     except RecursionError:
         raise ConfigError("--cpanel: invalid JSON: nested too deeply.") from None
     if not isinstance(changes, dict):
-        raise ConfigError(f"--cpanel {shown(text)}: expected an object, as in '{{\"lr\": 1e-3}}'.")
+        raise ConfigError(f"--cpanel {quoted(text)}: expected an object, as in '{{\"lr\": 1e-3}}'.")
     if problem := problem_of(plain(changes)):
         raise ConfigError(f"--cpanel: {problem}.")
     return changes
@@ -69,7 +69,7 @@ def changed_panel(
         if key not in panel:
             said = (elsewhere or {}).get(key)
             hint = f" {said}" if said else suggestion(key, panel, 12)
-            raise ConfigError(f"{path}.{shown(key)}: the panel has no such key.{hint}")
+            raise ConfigError(f"{path}.{quoted(key)}: the panel has no such key.{hint}")
         example = panel[key]
         if loose and type(example) is int and isinstance(plain(value), float | None):
             example = None
@@ -109,7 +109,7 @@ def decoded(key: str, value: Any) -> Any:
     if kind is None:
         return {name: decoded(f"{key}.{name}", inner) for name, inner in value.items()}
     if set(value) != {kind, "items"} or value[kind] is not True or not isinstance(value["items"], list):
-        raise ConfigError(f'{key}={shown(json.dumps(value))}: expected {{"{kind}": true, "items": [...]}}.')
+        raise ConfigError(f'{key}={quoted(json.dumps(value))}: expected {{"{kind}": true, "items": [...]}}.')
     items = [decoded(key, inner) for inner in value["items"]]
     return tuple(items) if kind == TUPLE else _array(key, items, None)
 
@@ -117,7 +117,7 @@ def decoded(key: str, value: Any) -> Any:
 def _typed(key: str, value: Any, example: Any) -> Any:
     if isinstance(example, Mapping):
         if not isinstance(value, Mapping):
-            raise ConfigError(f"{key}={shown(str(value))}: expected a mapping of keys to values.")
+            raise ConfigError(f"{key}={quoted(str(value))}: expected a mapping of keys to values.")
         return changed_panel(example, value, key) if example else plain(value)
     if isinstance(example, np.ndarray):
         return _array(key, value, example.dtype)
@@ -135,7 +135,7 @@ def _array(key: str, items: Any, dtype: Any) -> np.ndarray:
     except (ValueError, TypeError, OverflowError):
         array = np.asarray(None)
     if array.dtype.kind not in "biuf":
-        raise ConfigError(f"{key}={shown(str(items))}: expected an array of numbers, with rows of one length.")
+        raise ConfigError(f"{key}={quoted(str(items))}: expected an array of numbers, with rows of one length.")
     return array
 
 
@@ -144,7 +144,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [key for key, _ in pairs]
         twice = next(key for key in names if names.count(key) > 1)
-        raise ConfigError(f"--cpanel: the key '{shown(twice)}' is written twice.")
+        raise ConfigError(f"--cpanel: the key '{quoted(twice)}' is written twice.")
     return found
 
 

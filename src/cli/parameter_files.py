@@ -20,7 +20,7 @@ from utils.config.merging import config_path, recursive_dict_update
 from utils.config.user_modules import line_of
 from utils.errors import ConfigError
 from utils.files.regular_files import read_regular
-from utils.plain_values import problem_of, shown
+from utils.plain_values import problem_of, quoted
 
 LARGEST_FILE = 2**17
 
@@ -126,7 +126,7 @@ def load_parameters(name: str, path: Path) -> ParameterFile:
         raise ConfigError(f"{path}: importing it failed{line_of(error, str(path))}: {_text(error)}") from error
     cpanel, gen_params = getattr(module, "cpanel", None), getattr(module, "gen_params", None)
     if not isinstance(cpanel, Mapping):
-        raise ConfigError(f"{path}: a parameter file needs 'cpanel', a dict; found {shown(repr(cpanel))}.")
+        raise ConfigError(f"{path}: a parameter file needs 'cpanel', a dict; found {quoted(repr(cpanel))}.")
     if not callable(gen_params):
         raise ConfigError(f"{path}: a parameter file needs a function 'gen_params(cpanel)'.")
     if problem := problem_of(encoded(cpanel)):

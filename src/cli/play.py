@@ -17,7 +17,7 @@ from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
-from utils.plain_values import counted, shown
+from utils.plain_values import counted, quoted
 
 ENTITIES = "entities"
 EPILOG = """\
@@ -64,7 +64,7 @@ def play(options: argparse.Namespace) -> None:
     named = not options.what or options.what in GAMES or ":" in options.what
     config = _chosen(options, settings) if named else _recorded(options, settings)
     if config["env"] != ENTITIES:
-        raise ConfigError(f"env={shown(config['env'])}: only environments of entities (env={ENTITIES}) can be played.")
+        raise ConfigError(f"env={quoted(config['env'])}: only environments of entities (env={ENTITIES}) can be played.")
     env_args = {key: value for key, value in config["env_args"].items() if key != "seed"}
     EntityEnv.check_args(**env_args)
     seed = random.randrange(2**31) if options.seed is None else options.seed
@@ -100,7 +100,7 @@ def _chosen(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
             config["env_args"]["environment"] = options.what
         for key in config["env_args"]:
             if key not in (known := env_parameters(EntityEnv)):
-                raise ConfigError(f"env_args.{shown(key)}: unknown key.{suggestion(key, known)}")
+                raise ConfigError(f"env_args.{quoted(key)}: unknown key.{suggestion(key, known)}")
     if options.config is not None and not config.get("checkpoint_path"):
         raise ConfigError("--config chooses a policy, whose weights checkpoint_path=FOLDER names after 'with'.")
     if options.config is None and config.get("checkpoint_path"):
@@ -122,7 +122,7 @@ def _recorded(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
         if options.what == "latest":
             raise
         raise ConfigError(
-            f"There is no game '{shown(options.what)}'.{suggestion(options.what, GAMES)} Of runs: {error}"
+            f"There is no game '{quoted(options.what)}'.{suggestion(options.what, GAMES)} Of runs: {error}"
         ) from None
     config, given = recorded_config(found, settings, options.plugin)
     saved, reason = find_model(found, options.model)

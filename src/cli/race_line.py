@@ -25,19 +25,19 @@ def write_line(race: Path | None, out: Path, port: int | None = None, game_map: 
     from envs.racing.resampling import line_of_race
     from envs.racing.track_files import centres_of
     from envs.trackmania.line import line_through
-    from utils.plain_values import shown
+    from utils.plain_values import quoted
 
     if out.suffix != ".npy":
-        raise ConfigError(f"--line={shown(str(out))}: the file of a line ends with .npy.")
+        raise ConfigError(f"--line={quoted(str(out))}: the file of a line ends with .npy.")
     if not out.parent.is_dir():
-        raise ConfigError(f"--line={shown(str(out))}: there is no folder {shown(str(out.parent))}.")
+        raise ConfigError(f"--line={quoted(str(out))}: there is no folder {quoted(str(out.parent))}.")
     if race is not None:
-        way, where = way_of(race), f"the way of {shown(str(race))}"
+        way, where = way_of(race), f"the way of {quoted(str(race))}"
     else:
         from envs.trackmania.recording import recorded_way
 
         if '"' in game_map or not (game_map.isprintable() or not game_map):
-            raise ConfigError(f"--map={shown(game_map)}: the console quotes it, so it has no quotes.")
+            raise ConfigError(f"--map={quoted(game_map)}: the console quotes it, so it has no quotes.")
         print(
             f"Waiting for TrackMania on port {port}. Then drive from the start to the finish; a restart begins again."
         )

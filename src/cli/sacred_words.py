@@ -11,7 +11,7 @@ from cli.settings import check_option, check_settings, texts_as_typed
 from utils.config.imports import not_imported
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # Sacred imports pandas where it finds it, which takes a quarter of a second, to record data frames: a run has none
 with not_imported("pandas"):
@@ -60,7 +60,9 @@ def _check_option(word: str, words: deque[str], takes_value: dict[str, bool], ou
         option, value = word[:2], word[2:]
     elif not takes_value.get(option):
         refuse_foreign(option)
-        raise ConfigError(f"Unknown option '{shown(option)}'.{did_you_mean(option, [*ours, *takes_value])} See --help.")
+        raise ConfigError(
+            f"Unknown option '{quoted(option)}'.{did_you_mean(option, [*ours, *takes_value])} See --help."
+        )
     elif not equals:
         if not words:
             raise ConfigError(f"The option {option} needs a value.")
@@ -73,9 +75,9 @@ def _check_command(word: str, commands: list[str]) -> None:
     if word in COMMANDS:
         return
     if "help" in commands:
-        raise ConfigError(f"There is no command '{shown(word)}'.{suggestion(word, COMMANDS)}")
+        raise ConfigError(f"There is no command '{quoted(word)}'.{suggestion(word, COMMANDS)}")
     if word.endswith((".yaml", ".yml")):
-        raise ConfigError(f"'{shown(word, 300)}': name a config as --config={shown(word, 300)}.")
+        raise ConfigError(f"'{quoted(word, 300)}': name a config as --config={quoted(word, 300)}.")
     if "=" in word:
-        raise ConfigError(f"'{shown(word)}' stands before 'with'. Settings come last: ... with {shown(word)}")
-    raise ConfigError(f"Unknown command '{shown(word)}'.{suggestion(word, [*COMMANDS, 'with'])}")
+        raise ConfigError(f"'{quoted(word)}' stands before 'with'. Settings come last: ... with {quoted(word)}")
+    raise ConfigError(f"Unknown command '{quoted(word)}'.{suggestion(word, [*COMMANDS, 'with'])}")

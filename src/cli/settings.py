@@ -14,7 +14,7 @@ from typing import Any
 
 from utils.config.renamed_keys import require_one_value, with_new_names
 from utils.errors import ConfigError
-from utils.plain_values import problem_of, problem_of_key, shown
+from utils.plain_values import problem_of, problem_of_key, quoted
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 # seconds
@@ -42,17 +42,17 @@ def check_settings(words: Sequence[str]) -> dict:
         path, equals, text = word.partition("=")
         if not equals:
             raise ConfigError(
-                f"'{shown(word)}' after 'with' is not a setting of the form KEY=VALUE. "
+                f"'{quoted(word)}' after 'with' is not a setting of the form KEY=VALUE. "
                 "Your own config file goes to --config or --env-config."
             )
         keys, value = path.strip().split("."), setting_value(text)
         for key in keys:
             if problem := problem_of_key(key):
-                raise ConfigError(f"'{shown(word)}' after 'with': {problem}.")
+                raise ConfigError(f"'{quoted(word)}' after 'with': {problem}.")
         if type(value) is int and problem_of(value) and _is_text(path.strip()):
             value = text.strip()  # of more digits than a number may have
         if problem := problem_of(value):
-            raise ConfigError(f"{path.strip()}={shown(text)}: {problem}.")
+            raise ConfigError(f"{path.strip()}={quoted(text)}: {problem}.")
         _set(settings, keys, value, word)
     return settings
 
@@ -124,7 +124,7 @@ def setting_value(text: str) -> Any:
         return text
     except (TypeError, MemoryError, RecursionError):
         raise ConfigError(
-            f"The setting {shown(text)} is not a valid value: it contains a list or mapping as a key or set member."
+            f"The setting {quoted(text)} is not a valid value: it contains a list or mapping as a key or set member."
         ) from None
 
 
@@ -133,7 +133,7 @@ def _set(settings: dict, keys: list[str], value: Any, word: str) -> None:
         settings = settings.setdefault(key, {})
         if not isinstance(settings, dict):
             raise ConfigError(
-                f"'{shown(word)}' contradicts an earlier setting: {'.'.join(keys[:depth])}={shown(settings)}."
+                f"'{quoted(word)}' contradicts an earlier setting: {'.'.join(keys[:depth])}={quoted(settings)}."
             )
     settings[keys[-1]] = value
 
@@ -153,7 +153,7 @@ def check_option(option: str, value: str) -> None:
         _check_server(option, value)
     for options, allowed, description in OPTION_VALUES:
         if option in options and not allowed(value):
-            raise ConfigError(f"{option} {shown(value)}: it must be {description}.")
+            raise ConfigError(f"{option} {quoted(value)}: it must be {description}.")
 
 
 def _check_server(option: str, value: str) -> None:
@@ -161,7 +161,7 @@ def _check_server(option: str, value: str) -> None:
     match = re.fullmatch(r"(?:([\w.-]+):(\d{1,5}):)?[\w-]+(?:\.[\w-]+)?(?::[\w-]+)?(?:!-?\d+)?", value)
     if match is None:
         raise ConfigError(
-            f"{option} {shown(value)}: it must be HOST:PORT:DATABASE or DATABASE. "
+            f"{option} {quoted(value)}: it must be HOST:PORT:DATABASE or DATABASE. "
             "The key mongo_url takes a URL and does not need a running server."
         )
     host, port = match.group(1) or "localhost", int(match.group(2) or 27017)
@@ -169,7 +169,7 @@ def _check_server(option: str, value: str) -> None:
         socket.create_connection((host, port), timeout=SERVER_TIMEOUT).close()
     except (OSError, OverflowError) as error:
         raise ConfigError(
-            f"{option} {shown(value)}: no server answers at {host}:{port} ({error}). "
+            f"{option} {quoted(value)}: no server answers at {host}:{port} ({error}). "
             "The key mongo_url retries during the run."
         ) from None
 

@@ -22,7 +22,7 @@ from records.logger import Logger
 from utils.config.live_parts import parts_that_act, set_live
 from utils.errors import MusterError
 from utils.numbers.random_streams import global_generators, seed_everything, set_global_generators
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.processes.available_memory import memory_errors_explained
 from utils.processes.shared_memory import NamelessMemory
 from utils.processes.stopping import StopPlaying, request_stop
@@ -104,7 +104,7 @@ def collect(connection: Connection, job: Job, weights: NamelessMemory, board: Na
 
 def _explanation(reason: str) -> str:
     return (
-        f"There is not enough memory for it: {shown(reason, 300)}. Choose fewer collectors.processes, a smaller "
+        f"There is not enough memory for it: {quoted(reason, 300)}. Choose fewer collectors.processes, a smaller "
         "batch_size_run, or acting_device=cpu if a GPU is full."
     )
 

@@ -7,7 +7,7 @@ from envs.contract.declarations import spec_of
 from envs.contract.fields import EnvSpec
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 def ask_environment(env: str, **env_args: Any) -> EnvSpec:
@@ -25,7 +25,7 @@ def ask_environment(env: str, **env_args: Any) -> EnvSpec:
         MusterError: its declaration is invalid.
     """
     if env not in REGISTRY:
-        raise ConfigError(f"there is no environment '{shown(env)}'.{suggestion(env, REGISTRY)}")
+        raise ConfigError(f"there is no environment '{quoted(env)}'.{suggestion(env, REGISTRY)}")
     try:
         made = REGISTRY[env](**env_args)
     except TypeError as error:

@@ -19,7 +19,7 @@ from utils.errors import ConfigError, MusterError
 from utils.files.yaml_files import load_yaml
 from utils.nearest import did_you_mean
 from utils.numbers.schedules import Schedule
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 def start_schedules(args: SimpleNamespace) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class LiveConfig:
         if key not in self._given:
             known = key in _declared(self._args) or has_key(self._args, key)
             reason = "is read at the start of a run only" if known else "is no key of this run"
-            raise ConfigError(f"{shown(key)} {reason}.{did_you_mean(key, self._given)}")
+            raise ConfigError(f"{quoted(key)} {reason}.{did_you_mean(key, self._given)}")
         option: Option = self.options[key]
         return option.checked(key, value)
 
@@ -223,7 +223,7 @@ class LiveChanges:
             raise ConfigError("teams: it must be a mapping of teams to their keys.")
         for team in teams:
             if not team or team not in self._configs:
-                raise ConfigError(f"there is no team {shown(str(team))}.")
+                raise ConfigError(f"there is no team {quoted(str(team))}.")
         return {
             team: {key: self._configs[team].checked(key, value) for key, value in _by_key(own).items()}
             for team, own in {"": content, **teams}.items()

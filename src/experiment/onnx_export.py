@@ -17,7 +17,7 @@ import torch.nn as nn
 from controllers.policy_step import PolicyStep
 from utils.errors import ConfigError, MusterError
 from utils.files.whole_files import write_whole
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 INSTALL = "pip install -r requirements-onnx.txt"
 # the newest operations that Barracuda reads, and the format of the files that ML-Agents writes
@@ -90,7 +90,7 @@ def write_models(steps: dict[str, PolicyStep], path: Path, version: int) -> list
         try:
             write_whole(str(place), content)
         except OSError as error:
-            raise MusterError(f"{shown(str(place), 300)} cannot be written: {error.strerror}.") from None
+            raise MusterError(f"{quoted(str(place), 300)} cannot be written: {error.strerror}.") from None
     return list(files)
 
 

@@ -12,7 +12,7 @@ from checks.options import layer_widths
 from checks.parts import ChosenParts
 from experiment.contracts import PlainBuffer, PlainLearner, PlainRunner
 from utils.errors import MusterError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.processes.available_memory import memory_reason
 from utils.sizes import readable_size
 from utils.tensors.devices import (
@@ -64,7 +64,7 @@ def explanation(args: SimpleNamespace, reason: str, parts: Any = None) -> str:
     sizes = f" ({', '.join(figures)})" if figures else ""
     return (
         f"There is not enough memory on {device}{sizes}.{there} Choose {_remedies(device, args, parts)}. "
-        f"The message was: {shown(reason, 300)}"
+        f"The message was: {quoted(reason, 300)}"
     )
 
 

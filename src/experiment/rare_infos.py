@@ -6,7 +6,7 @@ from typing import Any
 
 from experiment.contracts import PlainRunner
 from utils.nearest import did_you_mean
-from utils.plain_values import counted, shown
+from utils.plain_values import counted, quoted
 
 PREFIX, KNOWN = "infos/", "/known"
 
@@ -45,10 +45,11 @@ class RareInfos:
         if not (self._episodes or at_end):
             return
         names = sorted(self._appeared)
-        which = f" Infos that did: {shown(', '.join(names), 300)}." if names else " No other info did."
+        which = f" Infos that did: {quoted(', '.join(names), 300)}." if names else " No other info did."
         for name in sorted(self._missing):
             self._console.warning(
-                f"env_args.infos: '{shown(name)}' has not appeared in {counted(self._episodes, 'episode')} of training."
+                f"env_args.infos: '{quoted(name)}' has not appeared in {counted(self._episodes, 'episode')} of "
+                "training."
                 f"{did_you_mean(name, names)}{which}"
             )
         self._missing = set()

@@ -25,7 +25,7 @@ from records.own_marks import mark
 from utils.errors import ConfigError, MusterError
 from utils.files.regular_files import read_regular
 from utils.files.whole_files import write_whole
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.rl_utils import valid_transitions
 
 NOT_RECORDED = ("seed", "replay_dir")
@@ -96,8 +96,8 @@ class RecordingWriter:
         recorded = lasting({"env": found.env, "env_args": found.env_args})["env_args"]
         if (found.env, recorded) != (env, json.loads(self._header)["env_args"]):
             raise ConfigError(
-                f"{shown(str(folder), 300)} is a recording of env={shown(found.env)} with "
-                f"env_args={shown(found.env_args, 300)}, not with {shown(env_args, 300)}. Choose another folder."
+                f"{quoted(str(folder), 300)} is a recording of env={quoted(found.env)} with "
+                f"env_args={quoted(found.env_args, 300)}, not with {quoted(env_args, 300)}. Choose another folder."
             )
         self._files = 1 + max(int(path.stem) for path in _files_in(self._folder))
         self.steps, self.episodes = len(found.steps[EPISODE]), 1 + int(found.steps[EPISODE].max())
@@ -117,7 +117,7 @@ class RecordingWriter:
             write_whole(str(self._folder / f"{self._files}.th"), bytes(tree_bytes(taken)))
         except OSError as error:
             raise MusterError(
-                f"The recording {shown(str(self._folder), 300)} cannot be written: {error.strerror}."
+                f"The recording {quoted(str(self._folder), 300)} cannot be written: {error.strerror}."
             ) from error
         self._files += 1
         self.steps, self.episodes = self.steps + len(taken[EPISODE]), self.episodes + batch.batch_size
@@ -142,14 +142,14 @@ def read_recording(folder: str | Path) -> Recording:
         header = json.loads(read_regular(folder / HEADER, LONGEST_HEADER))
     except OSError as error:
         raise ConfigError(
-            f"{shown(str(folder), 300)} is no recording: {HEADER} cannot be read ({error.strerror})."
+            f"{quoted(str(folder), 300)} is no recording: {HEADER} cannot be read ({error.strerror})."
         ) from None
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT or not isinstance(header.get("env_args"), dict):
         raise ConfigError(f"{folder / HEADER} is not the header of a recording.")
     if header.get("version") != VERSION:
-        raise ConfigError(f"{folder} has version {shown(header.get('version'))}; this Muster reads version {VERSION}.")
+        raise ConfigError(f"{folder} has version {quoted(header.get('version'))}; this Muster reads version {VERSION}.")
     files = _files_in(folder)
     if not files:
         raise ConfigError(f"{folder} has no steps.")

@@ -7,7 +7,7 @@ from typing import Any
 
 from checkpoints.errors import CheckpointError
 from checkpoints.parts import declared_names, load_state, state_of
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 @dataclass
@@ -104,7 +104,7 @@ class RunState:
             raise CheckpointError("The checkpoint has no state of a run.")
         required = {name for name, entry in self._registered.items() if not entry.optional}
         if wrong := sorted((required - set(tree)) | (set(tree) - set(self._registered)), key=str):
-            names = ", ".join(map(shown, wrong))
+            names = ", ".join(map(quoted, wrong))
             raise CheckpointError(
                 f"The checkpoint's state does not fit this experiment, which has other parts: {names}."
             )

@@ -25,7 +25,7 @@ from learners.non_finite import require_finite
 from records.logger import Logger
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.tensors.tensor_trees import is_tree
 
 # sizes that parts written for PyMARL find in their arguments; None where an environment has no honest answer
@@ -203,7 +203,7 @@ def _member(args: SimpleNamespace, spec: EnvSpec, name: str) -> Member:
     for group in own["groups"]:
         if group not in spec.groups:
             raise ConfigError(
-                f"teams.{name}: env={args.env} has no group {shown(group)}.{did_you_mean(group, spec.groups)} "
+                f"teams.{name}: env={args.env} has no group {quoted(group)}.{did_you_mean(group, spec.groups)} "
                 f"It has: {', '.join(spec.groups)}."
             )
     return _of_groups(SimpleNamespace(**config), spec, name, own["groups"], own["frozen"])

@@ -12,7 +12,7 @@ from utils.config.merging import with_defaults
 from utils.config.registry import Registry
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 ENTRIES = ("vshape", "group", "dtype")
 # fields of the trait `needs_acting`, which controllers offer with their decisions (`controllers.decisions`)
@@ -50,22 +50,22 @@ def batch_fields(learner: str, env_info: Mapping[str, Any], args: Any = None) ->
     for name in needed:
         if name not in ACTING:
             raise ConfigError(
-                f"learner={learner}: needs_acting names '{shown(name)}'.{did_you_mean(name, ACTING)} "
+                f"learner={learner}: needs_acting names '{quoted(name)}'.{did_you_mean(name, ACTING)} "
                 f"It knows {', '.join(ACTING)}; batch_fields declares others."
             )
         declared = {name: ACTING[name], **declared}
-    return {name: _scheme_entry(f"{where}[{shown(name)}]", info, env_info) for name, info in declared.items()}
+    return {name: _scheme_entry(f"{where}[{quoted(name)}]", info, env_info) for name, info in declared.items()}
 
 
 def _scheme_entry(where: str, info: Any, env_info: Mapping[str, Any]) -> dict:
     if not isinstance(info, Mapping) or "vshape" not in info:
-        raise ConfigError(f"{where} is {shown(info)}: it must be a mapping with a 'vshape'.")
+        raise ConfigError(f"{where} is {quoted(info)}: it must be a mapping with a 'vshape'.")
     for key in info:
         if key not in ENTRIES:
-            raise ConfigError(f"{where} has an entry '{shown(key)}'.{did_you_mean(key, ENTRIES)}")
+            raise ConfigError(f"{where} has an entry '{quoted(key)}'.{did_you_mean(key, ENTRIES)}")
     group = info.get("group", "agents")
     if group not in ("agents", None):
-        raise ConfigError(f"{where}: the group is 'agents' or None, not '{shown(group)}'.")
+        raise ConfigError(f"{where}: the group is 'agents' or None, not '{quoted(group)}'.")
     sizes = info["vshape"] if isinstance(info["vshape"], tuple | list) else (info["vshape"],)
     shape = tuple(_size(where, size, env_info) for size in sizes)
     if th.Size(shape).numel() > LARGEST_FIELD:
@@ -73,7 +73,7 @@ def _scheme_entry(where: str, info: Any, env_info: Mapping[str, Any]) -> dict:
     dtype = info.get("dtype", "float32")
     dtype = dtype if isinstance(dtype, th.dtype) else getattr(th, str(dtype), None)
     if not isinstance(dtype, th.dtype):
-        raise ConfigError(f"{where}: there is no type '{shown(info['dtype'])}' in torch.")
+        raise ConfigError(f"{where}: there is no type '{quoted(info['dtype'])}' in torch.")
     entry = {"vshape": shape, "dtype": dtype, "decision": True}
     return entry if group is None else {**entry, "group": group}
 
@@ -84,6 +84,6 @@ def _size(where: str, size: Any, env_info: Mapping[str, Any]) -> int:
         names = [name for name, number in env_info.items() if isinstance(number, Integral)]
         hint = did_you_mean(size, names) if isinstance(size, str) else ""
         raise ConfigError(
-            f"{where}: {shown(size)} is not a size: a positive integer, or one of {', '.join(names)}.{hint}"
+            f"{where}: {quoted(size)} is not a size: a positive integer, or one of {', '.join(names)}.{hint}"
         )
     return int(value)

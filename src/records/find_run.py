@@ -19,7 +19,7 @@ from records.tokens import is_token
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 LATEST = "latest"
 ELSEWHERE = " Another folder is named by --results=FOLDER or, of main.py, local_results_path=FOLDER."
@@ -162,11 +162,11 @@ def _unknown(name: str, results: Path) -> str:
     recorded = (token_in(json_mapping(results / SACRED / str(number) / "info.json")) for number in numbers)
     tokens.update(filter(None, recorded))
     if not tokens and not numbers:
-        return f"There is no run '{shown(name)}' in {results}, which has no runs.{ELSEWHERE}"
+        return f"There is no run '{quoted(name)}' in {results}, which has no runs.{ELSEWHERE}"
     hint = f" Sacred runs: {_ranges(numbers)}." if numbers else ""
     if not (name.isdigit() and hint):
         hint = suggestion(name, sorted([*tokens, LATEST]), limit=3) + hint
-    return f"There is no run '{shown(name)}' in {results}.{hint}"
+    return f"There is no run '{quoted(name)}' in {results}.{hint}"
 
 
 def _ranges(numbers: list[int]) -> str:

@@ -24,7 +24,7 @@ from records.own_marks import mark
 from utils.errors import ConfigError, MusterError
 from utils.files.regular_files import problem_of
 from utils.files.whole_files import write_whole
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 class RunFolder:
@@ -122,7 +122,7 @@ def _locked(path: Path) -> Any:
     except BlockingIOError:
         pid = file.read(20).decode(errors="replace").strip()
         file.close()
-        raise MusterError(f"{path.parent} is still in use by the process {shown(pid)}.") from None
+        raise MusterError(f"{path.parent} is still in use by the process {quoted(pid)}.") from None
     except (ImportError, OSError):  # a file system or machine without locks
         return file
     file.seek(0)

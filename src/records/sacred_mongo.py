@@ -11,7 +11,7 @@ from sacred.serializer import flatten
 
 from records.thinning import ThinnedSeries, thinned_info
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 VARIABLE = "MUSTER_MONGO_URL"
 DATABASE = "muster"
@@ -56,7 +56,7 @@ def mongo_recorder(config: dict, console: logging.Logger) -> "MongoRecorder | No
 def without_secrets(url: str) -> str:
     """A URL as it may be shown: without user, password and options."""
     scheme, _, rest = url.partition("//")
-    return shown(f"{scheme}//{'***@' if '@' in rest else ''}{rest.rpartition('@')[2].partition('?')[0]}")
+    return quoted(f"{scheme}//{'***@' if '@' in rest else ''}{rest.rpartition('@')[2].partition('?')[0]}")
 
 
 class MongoRecorder(MongoObserver):

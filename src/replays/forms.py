@@ -5,7 +5,7 @@ from typing import Any
 
 from replays.reader import Replay
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # whether a value is of some kind, and the kind in words
 Form = tuple[Callable[[Any], bool], str]
@@ -69,7 +69,7 @@ def require_forms(replay: Replay, what: str) -> None:
         raise ConfigError(f"{what} cannot be drawn. Header: {problem}.")
     for step in replay.steps:
         if problem := _of_step(step):
-            raise ConfigError(f"{what} cannot be drawn. Step {shown(str(step.get('t')))}: {problem}.")
+            raise ConfigError(f"{what} cannot be drawn. Step {quoted(str(step.get('t')))}: {problem}.")
     if problem := _problem(replay.footer or {}, FOOTER, ""):
         raise ConfigError(f"{what} cannot be drawn. Footer: {problem}.")
 
@@ -103,5 +103,5 @@ def _problem(entry: Mapping, forms: Mapping[str, Form], where: str) -> str:
             if key in REQUIRED:
                 return f"{where}{key} is missing"
         elif not holds(entry[key]):
-            return f"{where}{key}={shown(str(entry[key]))}: it must be {words}"
+            return f"{where}{key}={quoted(str(entry[key]))}: it must be {words}"
     return ""

@@ -15,7 +15,7 @@ from components.joined_episodes import JoinedEpisodes
 from envs import REGISTRY as environments
 from envs.contract.infos import warn_once
 from utils.files.file_names import is_folder_name
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.tensors.schemes import Scheme
 
 Q_VALUES = "q_values"
@@ -97,7 +97,7 @@ def _is_valid(best: Any) -> bool:
         valid = False
     if not valid:
         warn_once(
-            f"The environment's info has best_of={shown(best)}, which is not kept: it needs the name of a folder, the "
+            f"The environment's info has best_of={quoted(best)}, which is not kept: it needs the name of a folder, the "
             "number least, and restart, a mapping of plain values; files, if any, are texts and arrays by plain names."
         )
     return valid

@@ -8,7 +8,7 @@ import numpy as np
 
 from envs.contract.infos import name_apart
 from records.limits import MOST_METRICS
-from utils.plain_values import RESERVED_KEYS, escaped, shown
+from utils.plain_values import RESERVED_KEYS, escaped, quoted
 
 # before the names of figures that not all episodes have (`only_of` in the last info): how many have them
 COUNT_OF = "episodes with "
@@ -87,7 +87,7 @@ class EpisodeFigures:
                 self._full = True
                 self._console.warning(
                     f"The environment's info has had numbers under more than {MOST_METRICS} keys; "
-                    f"'{shown(_text(key))}' and other new ones are not logged."
+                    f"'{quoted(_text(key))}' and other new ones are not logged."
                 )
             return None
         text = name = escaped(_text(key)).replace("\n", "\\n")
@@ -106,11 +106,12 @@ class EpisodeFigures:
         self._taken.add(name)
         if own:
             self._warn(
-                f"The environment's info has '{shown(text)}', but '{shown(text)}_mean' is the run's own statistic; the "
-                f"environment's entry is logged as '{shown(name)}_mean'."
+                f"The environment's info has '{quoted(text)}', but '{quoted(text)}_mean' is the run's own "
+                "statistic; the "
+                f"environment's entry is logged as '{quoted(name)}_mean'."
             )
         elif name != text:
-            self._warn(f"The environment's info has '{shown(text)}', which is logged as '{shown(name)}_mean'.")
+            self._warn(f"The environment's info has '{quoted(text)}', which is logged as '{quoted(name)}_mean'.")
         return name
 
     def _is_own(self, name: str) -> bool:
@@ -120,7 +121,7 @@ class EpisodeFigures:
     def _leave_out(self, key: Any, why: str) -> None:
         if key not in self._left_out and len(self._left_out) < MOST_WARNINGS:
             self._left_out.add(key)
-            self._console.warning(f"The environment's info has '{shown(_text(key))}', {why}: it is not logged.")
+            self._console.warning(f"The environment's info has '{quoted(_text(key))}', {why}: it is not logged.")
 
     def _warn(self, text: str) -> None:
         self._warnings += 1

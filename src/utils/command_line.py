@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # the help of the argument RUN
 RUN = "the number of a Sacred run, a token, a folder under runs/, models/ or sacred/, or latest"
@@ -53,7 +53,7 @@ class OptionParser(argparse.ArgumentParser):
         if rest:
             known = [option for action in self._actions for option in action.option_strings]
             nearest = did_you_mean(rest[0].partition("=")[0], known)
-            raise ConfigError(f"Unknown argument '{shown(rest[0])}'.{nearest} See python src/{self.prog} --help.")
+            raise ConfigError(f"Unknown argument '{quoted(rest[0])}'.{nearest} See python src/{self.prog} --help.")
         return argparse.Namespace(**vars(parsed), **settings)
 
 
@@ -67,7 +67,7 @@ def number(least: float, most: float, whole: bool = False) -> Callable[[str], An
             value = float("nan")
         if not least <= value <= most:
             kind = "whole number" if whole else "number"
-            raise argparse.ArgumentTypeError(f"{shown(text)} is not a {kind} from {least:g} to {most:g}")
+            raise argparse.ArgumentTypeError(f"{quoted(text)} is not a {kind} from {least:g} to {most:g}")
         return value
 
     return read

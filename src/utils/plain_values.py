@@ -13,9 +13,9 @@ RESERVED_KEYS = ("py/", "json://")
 def problem_of_key(key: Any) -> str | None:
     """The problem of a key, or None: Sacred stores no key with a dot, and terminals obey control characters."""
     if not isinstance(key, str):
-        return f"the key {shown(key)} is not a string"
+        return f"the key {quoted(key)} is not a string"
     if not key.isprintable() or len(key) > LONGEST_KEY:
-        return f"the key {shown(key)} is longer than {LONGEST_KEY} characters, or has some that cannot be shown"
+        return f"the key {quoted(key)} is longer than {LONGEST_KEY} characters, or has some that cannot be shown"
     if not key or key.startswith(("$", *RESERVED_KEYS)) or any(character in key for character in ".="):
         return f"the key '{key}' is empty, has a '.' or '=' in it, or starts with '$', 'py/' or 'json://'"
     return None
@@ -38,13 +38,13 @@ def problem_of(value: Any, depth: int = 0) -> str | None:
     if isinstance(value, list | tuple):
         return next(filter(None, (problem_of(inner, depth + 1) for inner in value)), None)
     if type(value) is int and not -LARGEST_NUMBER <= value + (value < 0) <= LARGEST_NUMBER:
-        return f"the number {shown(value)} has more than 64 bits"
+        return f"the number {quoted(value)} has more than 64 bits"
     if value is None or type(value) in (bool, int, float, str):
         return None
-    return f"{shown(value)} is a {type(value).__name__}, and neither text (in quotes), a number nor a list or mapping"
+    return f"{quoted(value)} is a {type(value).__name__}, and neither text (in quotes), a number nor a list or mapping"
 
 
-def shown(value: Any, longest: int = 80) -> str:
+def quoted(value: Any, longest: int = 80) -> str:
     """`value` for a message: on one line, not too long, and nothing in it that a terminal obeys."""
     try:
         text = value if isinstance(value, str) and value.isprintable() else repr(value)

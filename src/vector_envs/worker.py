@@ -12,7 +12,7 @@ import numpy as np
 from envs.contract.fields import EnvSpec
 from envs.contract.infos import warn_once
 from utils.errors import MusterError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from vector_envs.faults import Failure
 from vector_envs.step_arrays import StepArrays
 from vector_envs.worker_environment import WorkerEnvironment
@@ -152,7 +152,7 @@ def _portable(value: Any) -> Any:
         try:
             kept[key] = _portable(entry)
         except Exception as error:
-            warn_once(f"The environment's info has {shown(repr(key))}, which its process cannot send: {error}")
+            warn_once(f"The environment's info has {quoted(repr(key))}, which its process cannot send: {error}")
     return kept
 
 

@@ -32,7 +32,7 @@ from envs.contract.fields import FieldSpec
 from utils.config.digideep_panel import PAGE, RUNNER, WHOLE, environment_of
 from utils.config.merging import flatten
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # keys that a panel of theirs may get, and that its file may not have
 OPTIONAL = {"from_module": "", "from_params": False, "runner_name": RUNNER}
@@ -98,7 +98,7 @@ class _Module(ModuleType):
         if part.startswith("__"):
             raise AttributeError(part)
         if part not in self._parts:
-            raise ConfigError(f"{self.__name__}.{shown(part)} has no counterpart of that name here ({PAGE})")
+            raise ConfigError(f"{self.__name__}.{quoted(part)} has no counterpart of that name here ({PAGE})")
         return self._parts[part]
 
 
@@ -151,14 +151,16 @@ def taken_from(tree: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, 
         rule = {**PANEL[""], **PANEL[kind]}.get(leaf)
         if rule:
             if rule in panel and panel[rule] != value:
-                raise ConfigError(f"{origin[rule]}={shown(panel[rule])} and {leaf}={shown(value)} are one number here")
+                raise ConfigError(
+                    f"{origin[rule]}={quoted(panel[rule])} and {leaf}={quoted(value)} are one number here"
+                )
             panel[rule], origin[rule] = value, leaf
         elif leaf in FIXED:
             expected, instead = FIXED[leaf]
             if value not in expected:
-                raise ConfigError(f"{leaf}={shown(value)} has no counterpart here: {instead} ({PAGE})")
+                raise ConfigError(f"{leaf}={quoted(value)} has no counterpart here: {instead} ({PAGE})")
         elif not _learning(leaf, value, beside) and not any(part.fullmatch(leaf) for part in IGNORED):
-            raise ConfigError(f"{leaf}={shown(value)} has no counterpart here ({PAGE})")
+            raise ConfigError(f"{leaf}={quoted(value)} has no counterpart here ({PAGE})")
     beside |= _of_targets(kind, panel, leaves) | _of_noise(kind, panel, leaves)
     beside |= _of_wrappers(tree["env"], kind, panel)
     if kwargs := _kwargs(tree["explorer"]):
@@ -174,7 +176,7 @@ def of_panel(panel: Mapping[str, Any], values: Mapping[str, Any], preset: str) -
     """
     for key, value in values.items():
         if key not in panel and value != NEUTRAL[key]:
-            raise ConfigError(f"{key}={shown(value)} has no counterpart in {preset} ({PAGE})")
+            raise ConfigError(f"{key}={quoted(value)} has no counterpart in {preset} ({PAGE})")
     return {**panel, **{key: value for key, value in values.items() if key in panel}}
 
 
@@ -187,7 +189,8 @@ def _leaves(tree: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     kind = agent.get("type")
     if kind not in PRESETS:
         raise ConfigError(
-            f"agents.{shown(name)}.type={shown(kind)}: it is one of {', '.join(PRESETS)}; docs/own_learner.md says how "
+            f"agents.{quoted(name)}.type={quoted(kind)}: it is one of {', '.join(PRESETS)}; "
+            "docs/own_learner.md says how "
             f"to add your own ({PAGE})"
         )
     parts = {"runner": tree["runner"], "agent": agent, "memory": tree["memory"]}
@@ -207,7 +210,7 @@ def _learning(leaf: str, value: Any, beside: dict[str, Any]) -> bool:
     key = found["key"]
     if key is None:
         if value not in OPTIMISERS:
-            raise ConfigError(f"{leaf}={shown(value)}: it is one of {', '.join(OPTIMISERS)} ({PAGE})")
+            raise ConfigError(f"{leaf}={quoted(value)}: it is one of {', '.join(OPTIMISERS)} ({PAGE})")
         beside["optimizer"] = OPTIMISERS[value]
         return True
     if key not in ("eps", "alpha"):
@@ -234,7 +237,7 @@ def _of_noise(kind: str, panel: dict[str, Any], leaves: Mapping[str, Any]) -> di
     limit = leaves.get("agent.noiseargs.lim")
     if limit is not None and np.any(np.ravel(high) != np.ravel(limit)[:1]):
         raise ConfigError(
-            f"agent.noiseargs.lim={shown(limit)}: noise is in halves of the actions' ranges here ({PAGE})"
+            f"agent.noiseargs.lim={quoted(limit)}: noise is in halves of the actions' ranges here ({PAGE})"
         )
     if leaves.get("agent.noisename") == EGREEDY:
         panel["noise_std"] = leaves["agent.noiseargs.std"]
@@ -253,7 +256,7 @@ def _of_wrappers(env: Mapping[str, Any], kind: str, panel: dict[str, Any]) -> di
         scaled["normalise_rewards"] = False
         panel["frame_stack"] = 1
     for name in names:
-        args, where = arguments[name], f"env: the wrapper {shown(name)}"
+        args, where = arguments[name], f"env: the wrapper {quoted(name)}"
         if short[name] in ("VecNormalizeObsDict", "VecNormalizeRew"):
             key = "normalise_observations" if short[name] == "VecNormalizeObsDict" else "normalise_rewards"
             if key == "normalise_rewards" and not ppo:
@@ -261,7 +264,7 @@ def _of_wrappers(env: Mapping[str, Any], kind: str, panel: dict[str, Any]) -> di
                     f"{where} has no counterpart beside replay; sample_transforms has scale_rewards ({PAGE})"
                 )
             if args.get("clip", 10) != 10:
-                raise ConfigError(f"{where}: clip={shown(args['clip'])}: it is 10 here ({PAGE})")
+                raise ConfigError(f"{where}: clip={quoted(args['clip'])}: it is 10 here ({PAGE})")
             scaled[key] = True
         elif short[name] == "VecFrameStackAxis" and ppo:
             panel["frame_stack"] = args["nstack"]

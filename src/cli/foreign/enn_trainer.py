@@ -12,7 +12,7 @@ from utils.errors import ConfigError
 from utils.files.ron_files import Struct, load_ron
 from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 PRESET = "enn_ppo"
 SECTIONS = ("env", "net", "optim", "ppo", "rollout", "eval", "vf_net")
@@ -80,19 +80,19 @@ def read_theirs(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} is no config of enn-trainer, which would be a TrainConfig(...).")
     version = content.get("version")
     if type(version) is not int or not 0 <= version <= VERSION:
-        raise ConfigError(f"{path}: version is {shown(version)}: expected a whole number from 0 to {VERSION}.")
+        raise ConfigError(f"{path}: version is {quoted(version)}: expected a whole number from 0 to {VERSION}.")
     given: dict[str, Any] = {}
     for key, value in content.items():
         if key in SECTIONS and not (key in OPTIONAL and value is None):
             if not isinstance(value, Struct):
-                raise ConfigError(f"{path}: {key} is {shown(value)}: expected a section, {key}: (...).")
+                raise ConfigError(f"{path}: {key} is {quoted(value)}: expected a section, {key}: (...).")
             given |= {f"{key}.{below}": inner for below, inner in value.items()}
         elif key not in ("version", *OPTIONAL):
             given[key] = value
     for key in given:
         if key not in KEYS:
             section = [name for name in KEYS if name.rpartition(".")[0] == key.rpartition(".")[0]]
-            raise ConfigError(f"{path}: enn-trainer has no key '{shown(key)}'.{suggestion(key, section)}")
+            raise ConfigError(f"{path}: enn-trainer has no key '{quoted(key)}'.{suggestion(key, section)}")
     there = {key.partition(".")[0] for key in given} | {key for key in content if content[key] is not None}
     theirs = {
         key: _plain(given[key]) if key in given else _default(key, version, there)
@@ -121,10 +121,10 @@ def _refuse_missing(path: Path, theirs: Mapping[str, Any]) -> None:
         without = not known.ours or key.endswith("capture_samples")
         if without and value != known.default and not (key == "eval.env" and _same_env(theirs)):
             instead = f" Instead: {known.ours}." if known.ours else ""
-            raise ConfigError(f"{path}: {key}={shown(value)} has no counterpart here ({PAGE}).{instead}")
+            raise ConfigError(f"{path}: {key}={quoted(value)} has no counterpart here ({PAGE}).{instead}")
     for key in ("rollout.num_envs", "rollout.steps", "optim.bs"):
         if type(theirs[key]) is not int or theirs[key] < 1:
-            raise ConfigError(f"{path}: {key} is {shown(theirs[key])}: expected a whole number from 1.")
+            raise ConfigError(f"{path}: {key} is {quoted(theirs[key])}: expected a whole number from 1.")
     if theirs["optim.bs"] > theirs["rollout.num_envs"] * theirs["rollout.steps"]:
         raise ConfigError(
             f"{path}: optim.bs={theirs['optim.bs']} is more than the frames of a rollout, "
@@ -191,7 +191,7 @@ def _schedule(path: Path, key: str, value: Any) -> Any:
         kinds = set()
     if name.strip() != "step" or len(found) < 2 or kinds not in ({"lin"}, {"step"}):
         raise ConfigError(
-            f"{path}: {key}={shown(value)}: a schedule that has a counterpart here is of the form "
+            f"{path}: {key}={quoted(value)}: a schedule that has a counterpart here is of the form "
             "'step: 0.3@0 lin 0.1@1e6', over steps and all lin or all step."
         )
     return ["staircase", *found[:-1]] if kinds == {"step"} else found
@@ -203,13 +203,13 @@ def _kwargs(path: Path, text: Any) -> dict[str, Any]:
     except (TypeError, ValueError):
         kwargs = None
     if not isinstance(kwargs, dict):
-        raise ConfigError(f"{path}: env.kwargs is {shown(text)}: expected a text of JSON, such as '{{\"width\": 8}}'.")
+        raise ConfigError(f"{path}: env.kwargs is {quoted(text)}: expected a text of JSON, such as '{{\"width\": 8}}'.")
     return kwargs
 
 
 def _number(path: Path, theirs: Mapping[str, Any], key: str) -> float:
     if type(theirs[key]) not in NUMBER:
-        raise ConfigError(f"{path}: {key} is {shown(theirs[key])}: expected a number.")
+        raise ConfigError(f"{path}: {key} is {quoted(theirs[key])}: expected a number.")
     return theirs[key]
 
 

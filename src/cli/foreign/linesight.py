@@ -18,7 +18,7 @@ from utils.errors import ConfigError
 from utils.files.regular_files import read_regular
 from utils.files.yaml_files import load_yaml
 from utils.nearest import did_you_mean
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 PRESET, ENVIRONMENT, DOCS = "linesight", "trackmania", "docs/trackmania.md#config-keys"
 KNOWN_BY = ("temporal_mini_race_duration_ms", "map_cycle")  # a file that assigns both is one of Linesight's
@@ -95,7 +95,7 @@ class _Read:
         left_out = [name for name, usual in UNUSED.items() if usual is not None and self._get(name, usual) != usual]
         others = {name: did_you_mean(name, EVERY) for name in self._values if name not in EVERY}
         notes = [f"not used here: {', '.join(left_out)}"] if left_out else []
-        notes += [f"no key of Linesight: {shown(name)}.{meant.rstrip()}" for name, meant in others.items() if meant]
+        notes += [f"no key of Linesight: {quoted(name)}.{meant.rstrip()}" for name, meant in others.items() if meant]
         return f"{self._path} is read as a config of Linesight ({DOCS})" + "".join(f"; {note}" for note in notes)
 
     def _name(self) -> dict[str, Any]:
@@ -164,12 +164,12 @@ class _Read:
             entry = self._entry(name, path, line)
             if not fills:
                 if any(explores):
-                    self._refuse("map_cycle", f"races on {shown(name)} explore and fill no buffer")
+                    self._refuse("map_cycle", f"races on {quoted(name)} explore and fill no buffer")
                 tests.append(entry)
                 continue
             evaluating = explores.count(False)
             if evaluating > 1 or (evaluating and explores[-1]):
-                self._refuse("map_cycle", f"of the races on {shown(name)}, only the last one may evaluate")
+                self._refuse("map_cycle", f"of the races on {quoted(name)}, only the last one may evaluate")
             training.append({**entry, "repeat": len(explores)})
             every.add(len(explores) if evaluating else 0)
         if not training:
@@ -215,7 +215,7 @@ class _Read:
             ) from None
 
     def _refuse(self, name: str, reason: str) -> None:
-        raise ConfigError(f"{self._path}: Linesight's {name} is {shown(self._values[name])}; {reason}. ({DOCS})")
+        raise ConfigError(f"{self._path}: Linesight's {name} is {quoted(self._values[name])}; {reason}. ({DOCS})")
 
 
 def _parsed(path: Path) -> ast.Module | None:

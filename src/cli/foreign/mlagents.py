@@ -15,7 +15,7 @@ from envs.asking import ask_environment
 from utils.config.merging import recursive_dict_update
 from utils.errors import ConfigError
 from utils.files.written_numbers import plain
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # what the files of ML-Agents leave out
 TRAINER: dict[str, Any] = {
@@ -182,7 +182,7 @@ def _read(section: Section) -> _Behaviour:
             "poca": "Agents of DOTS belong to no groups with a common reward.",
         }.get(kind, "There is no such type.")
         raise ConfigError(
-            f"{section.file}: {section.name('trainer_type')} is {shown(kind)}. {reason} Use trainer_type: ppo. {TABLE}"
+            f"{section.file}: {section.name('trainer_type')} is {quoted(kind)}. {reason} Use trainer_type: ppo. {TABLE}"
         )
     counts = {
         key: section.number(key, TRAINER[key], whole=True, least=1)

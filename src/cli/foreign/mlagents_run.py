@@ -5,7 +5,7 @@ from typing import Any
 
 from cli.foreign.mlagents_sections import TABLE, Section
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.tensors.devices import CPU, CUDA, is_name_of_device, named
 
 SECTIONS = [
@@ -42,7 +42,7 @@ def of_whole_run(file: Section) -> dict:
     found: dict[str, Any] = {"env": "dots", "env_args": env_args}
     if not isinstance(env_args.get("args", []), list):
         raise ConfigError(
-            f"{file.file}: env_settings.env_args is {shown(env_args['args'])}; it must be a list of words."
+            f"{file.file}: env_settings.env_args is {quoted(env_args['args'])}; it must be a list of words."
         )
     found["batch_size_run"] = env.number("num_envs", 1, whole=True, least=1)
     if (seed := env.number("seed", -1, whole=True)) >= 0:
@@ -69,7 +69,7 @@ def of_whole_run(file: Section) -> dict:
     device = torch.take("device", None)
     if device is not None and not (isinstance(device, str) and is_name_of_device(device)):
         raise ConfigError(
-            f"{torch.file}: {torch.name('device')} is {shown(device)}; it must be cpu, cuda, cuda:N or mps."
+            f"{torch.file}: {torch.name('device')} is {quoted(device)}; it must be cpu, cuda, cuda:N or mps."
         )
     torch.end()
     file.taken = SECTIONS

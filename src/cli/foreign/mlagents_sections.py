@@ -8,7 +8,7 @@ from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 TABLE = "docs/dots.md, 'Trainer files and options', says what stands for what."
 # keys that have no counterpart: (section, key) -> what to do; the reason why, where there is nothing
@@ -90,14 +90,14 @@ class Section:
             found = math.nan
         if not math.isfinite(found) or (whole and found != int(found)) or found < least:
             what = ("a whole number" if whole else "a number") + (f", {least} or more" if least > -math.inf else "")
-            raise ConfigError(f"{self.file}: {self.name(key)} is {shown(value)}; it must be {what}.")
+            raise ConfigError(f"{self.file}: {self.name(key)} is {quoted(value)}; it must be {what}.")
         return int(found) if whole else found
 
     def choice(self, key: str, default: Any, choices: tuple) -> Any:
         value = self.take(key, default)
         if value not in choices:
             raise ConfigError(
-                f"{self.file}: {self.name(key)} is {shown(value)}; it must be {' or '.join(map(str, choices))}."
+                f"{self.file}: {self.name(key)} is {quoted(value)}; it must be {' or '.join(map(str, choices))}."
             )
         return value
 
@@ -106,7 +106,7 @@ class Section:
         value = {} if value is None else value
         if not isinstance(value, Mapping):
             raise ConfigError(
-                f"{self.file}: {self.name(key)} is {shown(value)}; it must be a mapping of keys to values."
+                f"{self.file}: {self.name(key)} is {quoted(value)}; it must be a mapping of keys to values."
             )
         return Section(self.file, self.name(key), kind or key, dict(value), self.idle, self.otherwise)
 
@@ -122,7 +122,7 @@ class Section:
             elif allowed:
                 values = " or ".join(map(str, allowed))
                 raise ConfigError(
-                    f"{self.file}: {self.name(key)} must be {values}; {shown(value)} has no counterpart. {TABLE}"
+                    f"{self.file}: {self.name(key)} must be {values}; {quoted(value)} has no counterpart. {TABLE}"
                 )
             else:
                 raise ConfigError(

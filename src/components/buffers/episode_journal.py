@@ -7,7 +7,7 @@ import torch as th
 
 from checkpoints.journal import Arrays
 from components.buffers.replay_buffer import ReplayBuffer
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # how much of the buffer is in one block
 BLOCK_BYTES = 8 * 2**20
@@ -97,7 +97,7 @@ class EpisodeJournal:
         }
         found = {key: (_dtype(array), array.shape) for key, array in arrays.items()}
         if found != own:
-            raise ValueError(f"it has {shown(found, 300)} instead of {own}")
+            raise ValueError(f"it has {quoted(found, 300)} instead of {own}")
         lengths = arrays[LENGTHS]
         if count and not (lengths.min() >= 0 and lengths.max() <= longest <= self._buffer.max_seq_length):
             raise ValueError(f"episodes of {lengths.min()} to {lengths.max()} steps in {longest} columns")

@@ -7,7 +7,7 @@ import numpy as np
 import torch as th
 
 from checkpoints.journal import Arrays
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # how much of the buffer is in one block
 BLOCK_BYTES = 8 * 2**20
@@ -58,7 +58,7 @@ class TransitionJournal:
         own |= {AHEAD: (th.int32, (count,)), KIND: (th.uint8, (count,))}
         found = {key: (_dtype(array), array.shape) for key, array in arrays.items()}
         if found != own:
-            raise ValueError(f"it has {shown(found, 300)} instead of {own}")
+            raise ValueError(f"it has {quoted(found, 300)} instead of {own}")
         if count > size:
             raise ValueError(f"{count} steps in a buffer of {size}")
         ahead = arrays[AHEAD]

@@ -9,7 +9,7 @@ from components.sampling import REGISTRY
 from utils.config.registry import Entry
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # the keys of a config that list transforms
 LISTS = ("store_transforms", "sample_transforms")
@@ -43,7 +43,7 @@ def listed_transforms(key: str, listed: Any, form: str, last: Sequence[str]) -> 
             n_step behind fewer steps than it adds up.
     """
     if not isinstance(listed, list | tuple):
-        raise ConfigError(f"{key}={shown(listed)}: expected a list of transforms, as in [next_states, check_nan].")
+        raise ConfigError(f"{key}={quoted(listed)}: expected a list of transforms, as in [next_states, check_nan].")
     transforms: list[Listed] = []
     before, following = "", None
     for entry in listed:
@@ -81,14 +81,14 @@ def _listed(key: str, entry: Any) -> Listed:
     if isinstance(entry, Mapping):
         if len(entry) != 1:
             raise ConfigError(
-                f"{key}: {shown(entry)} is not one transform with its options, as in {{n_step: {{steps: 3}}}}."
+                f"{key}: {quoted(entry)} is not one transform with its options, as in {{n_step: {{steps: 3}}}}."
             )
         ((name, options),) = entry.items()
     if not isinstance(name, str) or name not in REGISTRY:
-        raise ConfigError(f"{key}: there is no transform '{shown(name)}'.{suggestion(name, REGISTRY)}")
+        raise ConfigError(f"{key}: there is no transform '{quoted(name)}'.{suggestion(name, REGISTRY)}")
     options = {} if options is None else options
     if not isinstance(options, Mapping):
-        raise ConfigError(f"{key}.{name}={shown(options)}: expected a mapping of its options.")
+        raise ConfigError(f"{key}.{name}={quoted(options)}: expected a mapping of its options.")
     declared = REGISTRY.entry(name)
     if declared.traits.get("of_learners") and key in LISTS:
         raise ConfigError(f"{key}: only learners call '{name}', which needs the memory of their policies.")
@@ -97,7 +97,7 @@ def _listed(key: str, entry: Any) -> Listed:
         return Listed(name, declared, dict(options))
     for option in options:
         if option not in declared.options:
-            raise ConfigError(f"{key}.{name} has no option '{shown(option)}'.{suggestion(option, declared.options)}")
+            raise ConfigError(f"{key}.{name} has no option '{quoted(option)}'.{suggestion(option, declared.options)}")
     given = {option: declared.options[option].checked(f"{key}.{name}.{option}", x) for option, x in options.items()}
     return Listed(name, declared, {option: info.default for option, info in declared.options.items()} | given)
 

@@ -9,7 +9,7 @@ from components.episode_batch import EpisodeBatch
 from components.sampling.fields import require_fields, with_more
 from utils import rl_utils
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import observed_fields
 
@@ -54,7 +54,7 @@ def _require_room_for_the_time(batch: EpisodeBatch, key: str, field: str, index:
     """Raises: ConfigError: see `mini_race`."""
     if field not in batch.scheme:
         raise ConfigError(
-            f"{key}: mini_race.field is {shown(field)}, which the batch does not have. Agents see "
+            f"{key}: mini_race.field is {quoted(field)}, which the batch does not have. Agents see "
             f"{', '.join(observed_fields(batch.scheme))}."
         )
     seen = batch[field]

@@ -7,7 +7,7 @@ from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 def require_number(where: str, value: Any, least: float, most: float, whole: bool = False) -> None:
@@ -23,7 +23,7 @@ def require_number(where: str, value: Any, least: float, most: float, whole: boo
     kind = int if whole else int | float
     if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
         word = "whole number" if whole else "number"
-        raise ConfigError(f"{where} is {shown(value)}; it must be a {word} from {least:.15g} to {most:.15g}.")
+        raise ConfigError(f"{where} is {quoted(value)}; it must be a {word} from {least:.15g} to {most:.15g}.")
 
 
 def require_numbers(options: Any, bounds: Mapping[str, tuple[float, float]], whole: Container[str] = ()) -> None:
@@ -77,4 +77,4 @@ def require_parameters(where: str, maker: Callable[..., Any], given: Iterable[st
     known = list(parameters)[before:]
     for name in given:
         if name not in known:
-            raise ConfigError(f"{where} takes no '{shown(name)}'.{suggestion(str(name), known)}")
+            raise ConfigError(f"{where} takes no '{quoted(name)}'.{suggestion(str(name), known)}")

@@ -9,7 +9,7 @@ import numpy as np
 from envs.contract.fields import ENDS, KINDS, EnvSpec, FieldSpec, declared_spec, pymarl_spec
 from utils.errors import MusterError
 from utils.nearest import did_you_mean
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.processes.available_memory import available_memory, require_memory
 
 # of an entry, a group, an episode: NumPy, torch and numba count in 32 bits here and there
@@ -51,10 +51,10 @@ def check_fields(spec: EnvSpec, environments: int = 1) -> None:
         MusterError: the field, what it has, and what is allowed; or one step of all environments does not fit.
     """
     for group, size in spec.groups.items():
-        _require_size(f"The environment's groups['{shown(group)}']", size)
+        _require_size(f"The environment's groups['{quoted(group)}']", size)
     _require_size("The environment's episode_limit", spec.episode_limit)
     for path, field in spec.fields.items():
-        _check_field(f"The environment's fields()['{shown(path)}']", path, field, spec)
+        _check_field(f"The environment's fields()['{quoted(path)}']", path, field, spec)
     if not spec.rewards():
         raise MusterError("The environment's fields() has no outcome named 'reward', or '<group>/reward'.")
     if not spec.of_kind("action"):
@@ -66,12 +66,14 @@ def _check_field(where: str, path: str, field: FieldSpec, spec: EnvSpec) -> None
     if not isinstance(path, str) or not path or path in RESERVED:
         raise MusterError(f"{where}: the path must be a text other than {', '.join(RESERVED)}.")
     if field.kind not in KINDS:
-        raise MusterError(f"{where} has the kind '{shown(field.kind)}'.{did_you_mean(str(field.kind), KINDS)}")
+        raise MusterError(f"{where} has the kind '{quoted(field.kind)}'.{did_you_mean(str(field.kind), KINDS)}")
     if field.group is not None and field.group not in spec.groups:
-        raise MusterError(f"{where} has the group '{shown(field.group)}'.{did_you_mean(str(field.group), spec.groups)}")
+        raise MusterError(
+            f"{where} has the group '{quoted(field.group)}'.{did_you_mean(str(field.group), spec.groups)}"
+        )
     if len(field.shape) > FIELD_AXES or prod(field.entry_shape) > LARGEST:
         raise MusterError(
-            f"{where} has the shape {shown(str(field.shape))}: at most {FIELD_AXES} axes and {LARGEST} numbers."
+            f"{where} has the shape {quoted(str(field.shape))}: at most {FIELD_AXES} axes and {LARGEST} numbers."
         )
     for size in field.entry_shape:
         _require_size(f"{where}, its shape", size)
@@ -80,7 +82,7 @@ def _check_field(where: str, path: str, field: FieldSpec, spec: EnvSpec) -> None
     except TypeError:
         kind = ""
     if kind not in tuple("biuf"):
-        raise MusterError(f"{where} has the dtype '{shown(str(field.dtype))}', which is not that of plain numbers.")
+        raise MusterError(f"{where} has the dtype '{quoted(str(field.dtype))}', which is not that of plain numbers.")
     for name, bound in (("low", field.low), ("high", field.high)):
         if isinstance(bound, tuple) and len(bound) != prod(field.shape):
             raise MusterError(
@@ -109,7 +111,7 @@ def _check_action(where: str, field: FieldSpec, kind: str) -> None:
 def _check_mask(where: str, field: FieldSpec, spec: EnvSpec) -> None:
     action = spec.fields.get(field.of)
     if action is None or not action.categorical:
-        raise MusterError(f"{where} is of '{shown(field.of)}', which is not a categorical action.")
+        raise MusterError(f"{where} is of '{quoted(field.of)}', which is not a categorical action.")
     if field.kind != "mask" or field.shape != (action.n,) or field.group != action.group:
         raise MusterError(
             f"{where}: the mask of '{field.of}' has the group '{action.group}' and the shape ({action.n},)."
@@ -118,7 +120,7 @@ def _check_mask(where: str, field: FieldSpec, spec: EnvSpec) -> None:
 
 def _require_size(where: str, size: Any) -> None:
     if not _is_size(size):
-        raise MusterError(f"{where} is {shown(repr(size))}: it must be a whole number from 1 to {LARGEST}.")
+        raise MusterError(f"{where} is {quoted(repr(size))}: it must be a whole number from 1 to {LARGEST}.")
 
 
 def check_sizes(env_info: Any, environments: int = 1) -> None:
@@ -134,13 +136,13 @@ def check_sizes(env_info: Any, environments: int = 1) -> None:
     """
     if not isinstance(env_info, dict):
         raise MusterError(
-            f"The environment's get_env_info() returned {shown(repr(env_info))}: it must be a dictionary of sizes."
+            f"The environment's get_env_info() returned {quoted(repr(env_info))}: it must be a dictionary of sizes."
         )
     for key in (*COUNTS, *SHAPES):
         if key not in env_info:
             raise MusterError(
                 f"The environment's get_env_info() has no '{key}'; it has "
-                f"{shown(', '.join(map(str, env_info)), 300) or 'nothing'}."
+                f"{quoted(', '.join(map(str, env_info)), 300) or 'nothing'}."
             )
         value = env_info[key]
         several = key in SHAPES and isinstance(value, tuple | list)
@@ -148,9 +150,9 @@ def check_sizes(env_info: Any, environments: int = 1) -> None:
         if not 1 <= len(sizes) <= SHAPE_AXES or not all(_is_size(size) for size in sizes):
             allowed = f"a whole number from 1 to {LARGEST}" + (", or a tuple of such" if key in SHAPES else "")
             raise MusterError(
-                f"The environment's get_env_info()['{key}'] is {shown(repr(value))}: it must be {allowed}."
+                f"The environment's get_env_info()['{key}'] is {quoted(repr(value))}: it must be {allowed}."
             )
-    sizes = ", ".join(f"{key}={shown(repr(env_info[key]))}" for key in (*COUNTS, *SHAPES) if key != "episode_limit")
+    sizes = ", ".join(f"{key}={quoted(repr(env_info[key]))}" for key in (*COUNTS, *SHAPES) if key != "episode_limit")
     _require_memory(
         pymarl_spec(env_info), environments, f" ({sizes})", "The environment's get_env_info() returned these sizes."
     )

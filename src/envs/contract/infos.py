@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 log = logging.getLogger("muster")
 
@@ -43,8 +43,9 @@ def without_meaning(info: Mapping[Any, Any], names: Iterable[str] = MEANINGS) ->
         renamed = name_apart(key, found)
         found[renamed] = found.pop(key)
         warn_once(
-            f"The environment's info has '{shown(key)}', which means something else here (docs/own_environment.md): it "
-            f"is kept as '{shown(renamed)}'."
+            f"The environment's info has '{quoted(key)}', which means something else here "
+            "(docs/own_environment.md): it "
+            f"is kept as '{quoted(renamed)}'."
         )
     return found
 

@@ -8,7 +8,7 @@ import numpy as np
 from envs.contract.fields import FieldSpec
 from envs.contract.optional import require
 from envs.contract.validation import NUMBERS, InvalidEnvironmentError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # its key in observations and infos
 MASK = "action_mask"
@@ -100,13 +100,13 @@ class LegalActions:
                 yield f"{path}/{k}", part, f"{where}, branch {k}"
         elif isinstance(space, spaces.Dict):
             if not isinstance(given, Mapping) or {*given} != {*space.spaces}:
-                raise InvalidEnvironmentError(f"{where} is {shown(given)}; it must have {', '.join(space.spaces)}")
+                raise InvalidEnvironmentError(f"{where} is {quoted(given)}; it must have {', '.join(space.spaces)}")
             for key, inner in space.spaces.items():
                 yield from self._parts(f"{path}/{key}", inner, given[key], f"{where}['{key}']")
         elif isinstance(space, spaces.Tuple):
             if not isinstance(given, tuple | list) or len(given) != len(space.spaces):
                 raise InvalidEnvironmentError(
-                    f"{where} is {shown(given)}; it must be a tuple of {len(space.spaces)} masks"
+                    f"{where} is {quoted(given)}; it must be a tuple of {len(space.spaces)} masks"
                 )
             for k, inner in enumerate(space.spaces):
                 yield from self._parts(f"{path}/{k}", inner, given[k], f"{where}[{k}]")
@@ -167,7 +167,7 @@ def _as_array(given: Any) -> np.ndarray | None:
 
 def _found(given: Any) -> str:
     array = _as_array(given)
-    return shown(given) if array is None else f"an array of the shape {array.shape}"
+    return quoted(given) if array is None else f"an array of the shape {array.shape}"
 
 
 def without_mask(space: Any) -> tuple[Any, bool]:

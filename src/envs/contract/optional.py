@@ -4,7 +4,7 @@ import importlib
 from types import ModuleType
 
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 INSTALL_ENVS = "pip install -r requirements-envs.txt"
 
@@ -25,5 +25,5 @@ def require(module: str, needed_by: str, install: str = INSTALL_ENVS) -> ModuleT
     except Exception as error:
         raise ConfigError(
             f"{needed_by} needs '{module}', which is installed and cannot be imported: {type(error).__name__}: "
-            f"{shown(str(error), 300)}. To install it again: {install}"
+            f"{quoted(str(error), 300)}. To install it again: {install}"
         ) from error

@@ -19,7 +19,7 @@ from envs.contract.fields import AGENTS, Bound, FieldSpec
 from envs.contract.optional import require
 from envs.contract.validation import InvalidEnvironmentError, shaped
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 if TYPE_CHECKING:
     from gymnasium import Space
@@ -192,7 +192,7 @@ def _space(spaces: Any, field: FieldSpec) -> "Space":
 def _of_parts(path: str, space: Any, parts: list, seen: Any) -> dict[str, np.ndarray]:
     mapping = isinstance(space.spaces, Mapping)
     if not isinstance(seen, Mapping if mapping else tuple | list) or (not mapping and len(seen) != len(parts)):
-        raise _otherwise(path, space, f"is {shown(seen)}")
+        raise _otherwise(path, space, f"is {quoted(seen)}")
     values: dict[str, np.ndarray] = {}
     for key, _, show in parts:
         if mapping and key not in seen:
@@ -219,7 +219,7 @@ class _OneHot:
             return values
         chosen = shaped(f"the observation '{self._path}'", self._shape, seen).reshape(-1) - self._start
         if np.count_nonzero((chosen < 0) | (chosen >= self._sizes) | (chosen % 1 != 0)):
-            raise _otherwise(self._path, self._space, f"is {shown(seen)}")
+            raise _otherwise(self._path, self._space, f"is {quoted(seen)}")
         values = np.zeros(self._total, np.float32)
         values[self._offsets + chosen.astype(np.int64)] = 1
         return values
@@ -238,7 +238,7 @@ def _array(path: str, space: Any, seen: Any) -> np.ndarray:
 
 
 def _otherwise(path: str, space: Any, found: str) -> InvalidEnvironmentError:
-    return InvalidEnvironmentError(f"the observation '{path}' {found}; its space is {shown(str(space), 200)}")
+    return InvalidEnvironmentError(f"the observation '{path}' {found}; its space is {quoted(str(space), 200)}")
 
 
 def _together(chosen: Mapping[str, np.ndarray], i: int, paths: Mapping[str, Any], space: Any) -> np.ndarray:

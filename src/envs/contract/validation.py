@@ -6,7 +6,7 @@ import numpy as np
 
 from envs.contract.infos import is_true
 from utils.errors import MusterError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # steps of each environment, from its first reset, with thorough checks
 FIRST_MOMENTS = 100
@@ -76,7 +76,7 @@ def is_end(value: Any) -> bool:
         return value
     number = _number(value)
     if number not in (0, 1):
-        raise InvalidEnvironmentError(f"step() returned {shown(repr(value))} as terminated; it must be True or False")
+        raise InvalidEnvironmentError(f"step() returned {quoted(repr(value))} as terminated; it must be True or False")
     return bool(number)
 
 
@@ -87,7 +87,7 @@ def team_reward(value: Any) -> float:
     number = _number(value)
     if number is None:
         raise InvalidEnvironmentError(
-            f"step() returned {shown(repr(value))} as the reward; it must be one number, the team's"
+            f"step() returned {quoted(repr(value))} as the reward; it must be one number, the team's"
         )
     return float(number)
 
@@ -95,7 +95,7 @@ def team_reward(value: Any) -> float:
 def info_of(value: Any) -> dict[str, Any]:
     """The info that `step` returned. Raises InvalidEnvironmentError: it is not a dictionary."""
     if not isinstance(value, dict):
-        raise InvalidEnvironmentError(f"step() returned {shown(repr(value))} as info; it must be a dictionary")
+        raise InvalidEnvironmentError(f"step() returned {quoted(repr(value))} as info; it must be a dictionary")
     return value
 
 

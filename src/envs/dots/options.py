@@ -18,7 +18,7 @@ from envs.dots.process import found
 from utils.config.reach import FILES, PROGRAM, Reach, whole_path
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 BOUNDS = {
     "launch_timeout": (0.1, 86_400.0),
@@ -70,12 +70,13 @@ class Options:
         self._require_texts()
         if self.protocol not in (AUTO, *PROTOCOLS):
             raise ConfigError(
-                f"env_args.protocol is {shown(self.protocol)}; it must be {AUTO}, {' or '.join(PROTOCOLS)} (in quotes)."
+                f"env_args.protocol is {quoted(self.protocol)}; it must be {AUTO}, {' or '.join(PROTOCOLS)} "
+                "(in quotes)."
             )
         if self.masks not in ("agents", "branches"):
-            raise ConfigError(f"env_args.masks is {shown(self.masks)}; it must be agents or branches.")
+            raise ConfigError(f"env_args.masks is {quoted(self.masks)}; it must be agents or branches.")
         if self.ids not in IDS:
-            raise ConfigError(f"env_args.ids is {shown(self.ids)}; it must be {', '.join(IDS[:-1])} or {IDS[-1]}.")
+            raise ConfigError(f"env_args.ids is {quoted(self.ids)}; it must be {', '.join(IDS[:-1])} or {IDS[-1]}.")
         if self.ids != FOUND_OUT and self.protocol == "0.3.2":
             raise ConfigError(f"env_args.ids={self.ids} is of protocol 0, and env_args.protocol is 0.3.2.")
         self._require_parameters()
@@ -83,7 +84,7 @@ class Options:
         for name in self.side_channels:
             if not isinstance(name, type) and name not in side_channels.REGISTRY:
                 raise ConfigError(
-                    f"env_args.side_channels: no plugin has registered '{shown(name)}'."
+                    f"env_args.side_channels: no plugin has registered '{quoted(name)}'."
                     f"{suggestion(str(name), side_channels.REGISTRY)}"
                 )
 
@@ -110,7 +111,7 @@ class Options:
         for key in ("executable", "folder"):
             value = getattr(self, key)
             if value is not None and (not isinstance(value, str) or not value or not value.isprintable()):
-                raise ConfigError(f"env_args.{key} is {shown(value) if value else repr(value)}; it must be a path.")
+                raise ConfigError(f"env_args.{key} is {quoted(value) if value else repr(value)}; it must be a path.")
         if self.executable is not None:
             _require_executable(self.executable)
         if self.folder is not None:
@@ -118,35 +119,35 @@ class Options:
         for key in ("args", "behaviours", "side_channels"):
             value = getattr(self, key)
             if not isinstance(value, list) or not all(isinstance(one, str | int | float | type) for one in value):
-                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be a list of words.")
+                raise ConfigError(f"env_args.{key} is {quoted(value)}; it must be a list of words.")
         if self.executable is None and self.args:
             raise ConfigError("env_args.args are for an executable, and env_args.executable is null: an editor.")
 
     def _require_parameters(self) -> None:
         if not isinstance(self.parameters, Mapping):
             raise ConfigError(
-                f"env_args.parameters is {shown(self.parameters)}; it must be a mapping of names to numbers."
+                f"env_args.parameters is {quoted(self.parameters)}; it must be a mapping of names to numbers."
             )
         for key, value in self.parameters.items():
             if not isinstance(key, str) or not key.isascii():
-                raise ConfigError(f"env_args.parameters: the name {shown(key)} must be a word in ASCII.")
+                raise ConfigError(f"env_args.parameters: the name {quoted(key)} must be a word in ASCII.")
             if not _is_number(value):
                 raise ConfigError(
-                    f"env_args.parameters.{key} is {shown(value)}; it must be a number that fits into a float32."
+                    f"env_args.parameters.{key} is {quoted(value)}; it must be a number that fits into a float32."
                 )
 
     def _require_engine(self) -> None:
         if not isinstance(self.engine, Mapping):
-            raise ConfigError(f"env_args.engine is {shown(self.engine)}; it must be a mapping of settings.")
+            raise ConfigError(f"env_args.engine is {quoted(self.engine)}; it must be a mapping of settings.")
         for key, value in self.engine.items():
             if key not in ENGINE:
                 raise ConfigError(
-                    f"env_args.engine.{shown(key)}: there is no such setting.{suggestion(str(key), ENGINE)}"
+                    f"env_args.engine.{quoted(key)}: there is no such setting.{suggestion(str(key), ENGINE)}"
                 )
             whole = key != "time_scale"
             if not _is_number(value) or (whole and (int(value) != value or not -(2**31) <= value < 2**31)):
                 raise ConfigError(
-                    f"env_args.engine.{key} is {shown(value)}; it must be a {'whole number' if whole else 'number'}."
+                    f"env_args.engine.{key} is {quoted(value)}; it must be a {'whole number' if whole else 'number'}."
                 )
         if ("width" in self.engine) != ("height" in self.engine):
             raise ConfigError("env_args.engine: width and height belong together.")
@@ -161,19 +162,19 @@ def _require_executable(executable: str) -> None:
     path = found(executable)
     if path is None:
         what = "is a folder" if Path(executable).expanduser().is_dir() else "is missing"
-        raise ConfigError(f"env_args.executable: {shown(executable)} {what}; it must be the file of a simulator.")
+        raise ConfigError(f"env_args.executable: {quoted(executable)} {what}; it must be the file of a simulator.")
     if path.suffix != ".py" and not os.access(path, os.X_OK):
         raise ConfigError(
-            f"env_args.executable: the file {shown(str(path))} cannot be executed. If it is a simulator: "
-            f"chmod u+x {shown(str(path))}."
+            f"env_args.executable: the file {quoted(str(path))} cannot be executed. If it is a simulator: "
+            f"chmod u+x {quoted(str(path))}."
         )
 
 
 def _require_folder(folder: Path) -> None:
     if not folder.is_dir():
-        raise ConfigError(f"env_args.folder: there is no folder {shown(str(folder))}.")
+        raise ConfigError(f"env_args.folder: there is no folder {quoted(str(folder))}.")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise ConfigError(f"env_args.folder: nothing can be written to {shown(str(folder))}.")
+        raise ConfigError(f"env_args.folder: nothing can be written to {quoted(str(folder))}.")
 
 
 def _is_number(value: Any) -> bool:

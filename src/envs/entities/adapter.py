@@ -12,7 +12,7 @@ from envs.entities.batch import LARGEST_LIMIT, EntityBatch
 from envs.entities.games import GAMES
 from envs.entities.sizes import Sizes, check_sizes
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 class EntityEnv:
@@ -60,7 +60,7 @@ class EntityEnv:
         limit, kwargs = env_args.get("episode_limit", 0), env_args.get("kwargs")
         require_number("env_args.episode_limit", limit, 0, LARGEST_LIMIT, whole=True)
         if kwargs is not None and not isinstance(kwargs, Mapping):
-            raise ConfigError(f"env_args.kwargs is {shown(kwargs)}; it must be a mapping of arguments.")
+            raise ConfigError(f"env_args.kwargs is {quoted(kwargs)}; it must be a mapping of arguments.")
         for key in ("max_entities", "max_actors"):
             check_sizes(key, env_args.get(key))
         try:

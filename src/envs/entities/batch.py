@@ -20,7 +20,7 @@ from envs.entities.reading import metrics
 from envs.entities.sizes import Sizes, layout_of
 from envs.entities.vectorised import vectorised
 from utils.errors import MusterError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # the most steps of an episode, and those where the environment does not say how many there are
 LARGEST_LIMIT, EPISODE_LIMIT = 10**6, 1000
@@ -280,6 +280,6 @@ def _own_limit(env: Environment) -> int | None:
     if limit is None or (type(limit) is int and 1 <= limit <= LARGEST_LIMIT):
         return limit
     raise InvalidEnvironmentError(
-        f"{type(env).__name__}.episode_limit is {shown(limit)}: expected a whole number from 1 to {LARGEST_LIMIT}, "
+        f"{type(env).__name__}.episode_limit is {quoted(limit)}: expected a whole number from 1 to {LARGEST_LIMIT}, "
         "or None."
     )

@@ -21,7 +21,7 @@ from envs.entities.numbering import EntityNumbering, Offer, Seen
 from envs.entities.observation import Observation, ObsSpace
 from utils.console import fitted, terminal_width
 from utils.nearest import suggestion
-from utils.plain_values import counted, shown
+from utils.plain_values import counted, quoted
 
 QUIT = ("q", "quit")
 # the position of the choice, and the probabilities of all, if they are known
@@ -151,15 +151,15 @@ def _chosen(typed: str, choices: Mapping[int, tuple[str, int]], allowed: np.ndar
             return choices[number][1]
         if number in choices:
             return f"{number} {choices[number][0]} is not possible now. Choices: {listed}."
-        return f"There is no choice {shown(typed, 30)}. Choices: {listed}."
+        return f"There is no choice {quoted(typed, 30)}. Choices: {listed}."
     wanted = typed.casefold()
     exact = [number for number, label in legal.items() if label.casefold() == wanted]
     alike = exact or [number for number, label in legal.items() if label.casefold().startswith(wanted)]
     if len(alike) == 1:
         return choices[alike[0]][1]
     if alike:
-        return f"'{shown(typed, 30)}' can be {', '.join(map(str, alike))}: type the number."
-    return f"There is no choice '{shown(typed, 30)}'.{suggestion(typed, dict.fromkeys(legal.values()))}"
+        return f"'{quoted(typed, 30)}' can be {', '.join(map(str, alike))}: type the number."
+    return f"There is no choice '{quoted(typed, 30)}'.{suggestion(typed, dict.fromkeys(legal.values()))}"
 
 
 def _number(typed: str) -> int | None:

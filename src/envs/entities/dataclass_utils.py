@@ -9,7 +9,7 @@ import numpy as np
 from envs.entities.observation import Entity, ObsSpace
 from utils.errors import MusterError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 def obs_space_from_dataclasses(*classes: type) -> ObsSpace:
@@ -20,7 +20,7 @@ def obs_space_from_dataclasses(*classes: type) -> ObsSpace:
     """
     for cls in classes:
         if not isinstance(cls, type) or not is_dataclass(cls):
-            raise MusterError(f"obs_space_from_dataclasses: {shown(cls)} is no dataclass.")
+            raise MusterError(f"obs_space_from_dataclasses: {quoted(cls)} is no dataclass.")
     return ObsSpace(
         entities={
             cls.__name__: Entity([field.name for field in fields(cls) if not field.name.startswith("_")])

@@ -16,7 +16,7 @@ from envs.entities.gymnasium_entity import PREFIX, GymnasiumEntity
 from utils.config.user_modules import imported
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 def class_of(environment: Any) -> Callable[..., Environment]:
@@ -26,14 +26,14 @@ def class_of(environment: Any) -> Callable[..., Environment]:
         ConfigError: there is none; or see `environment_class`.
     """
     if not isinstance(environment, str):
-        raise ConfigError(f"env_args.environment is {shown(environment)}; it must be a name or a file's class.")
+        raise ConfigError(f"env_args.environment is {quoted(environment)}; it must be a name or a file's class.")
     if environment in GAMES:
         return GAMES[environment]
     if environment.startswith(PREFIX):
         return partial(GymnasiumEntity, environment.removeprefix(PREFIX))
     if ":" not in environment:
         raise ConfigError(
-            f"env_args.environment: there is no game '{shown(environment)}'.{suggestion(environment, GAMES)} "
+            f"env_args.environment: there is no game '{quoted(environment)}'.{suggestion(environment, GAMES)} "
             "One's own is path/to/file.py:ClassName, and Gymnasium's is gymnasium:Id."
         )
     return environment_class(environment)
@@ -49,9 +49,9 @@ def made(environment: str, kwargs: Mapping[str, Any] | None) -> Environment:
     except ConfigError:
         raise
     except Exception as error:  # the user's constructor may raise anything
-        given = ", ".join(f"{key}={shown(value)}" for key, value in kwargs.items()) or "no arguments"
+        given = ", ".join(f"{key}={quoted(value)}" for key, value in kwargs.items()) or "no arguments"
         raise ConfigError(
-            f"env_args.kwargs: {name} cannot be made of {given}: {type(error).__name__}: {shown(str(error), 300)}"
+            f"env_args.kwargs: {name} cannot be made of {given}: {type(error).__name__}: {quoted(str(error), 300)}"
         ) from error
 
 
@@ -63,7 +63,7 @@ def environment_class(name: str) -> type[Environment]:
     """
     module, _, class_name = name.rpartition(":")
     if not module or not class_name:
-        raise ConfigError(f"environment={shown(name)}: expected path/to/file.py:ClassName or module:ClassName.")
+        raise ConfigError(f"environment={quoted(name)}: expected path/to/file.py:ClassName or module:ClassName.")
     alias_entity_gym()
     found = vars(imported("environment", module))
     chosen = found.get(class_name)
@@ -72,7 +72,7 @@ def environment_class(name: str) -> type[Environment]:
     if chosen is not None:
         raise ConfigError(f"environment: '{class_name}' of '{module}' is no subclass of entity_gym.env.Environment.")
     classes = [key for key, value in found.items() if _is_own_environment(value, found["__name__"])]
-    raise ConfigError(f"environment: '{module}' has no class '{shown(class_name)}'.{suggestion(class_name, classes)}")
+    raise ConfigError(f"environment: '{module}' has no class '{quoted(class_name)}'.{suggestion(class_name, classes)}")
 
 
 def _is_own_environment(value: object, module: str) -> bool:
@@ -94,7 +94,7 @@ def asked(env: Environment, when: str) -> Iterator[None]:
     except InvalidEnvironmentError:
         raise
     except Exception as error:
-        what = str(error) if isinstance(error, MusterError) else f"{type(error).__name__}: {shown(str(error), 300)}"
+        what = str(error) if isinstance(error, MusterError) else f"{type(error).__name__}: {quoted(str(error), 300)}"
         place = "" if isinstance(error, MusterError) else _place(env, error)
         raise InvalidEnvironmentError(f"{type(env).__name__}, {when}: {what}{place}") from error
 

@@ -18,7 +18,7 @@ from envs.entities.observation import Observation, ObsSpace
 from envs.entities.roster import Roster
 from utils.errors import MusterError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.ragged.rows import ranges
 
 NOBODY = np.zeros(0, np.int64)
@@ -186,7 +186,7 @@ class EntityNumbering:
 
     def _has_ended(self, observation: Any) -> bool:
         if not isinstance(observation, Observation):
-            raise MusterError(f"The environment returned {shown(observation)}, not an Observation.")
+            raise MusterError(f"The environment returned {quoted(observation)}, not an Observation.")
         reading.reward(observation.reward)
         done = reading.is_true("done", observation.done)
         truncated = reading.is_true("truncated", observation.truncated)
@@ -194,7 +194,7 @@ class EntityNumbering:
             raise MusterError("An observation is done, or truncated, not both.")
         for name in observation.actions:
             if name not in self._action_space:
-                raise MusterError(f"There is no action '{shown(name)}'.{suggestion(name, self._action_space)}")
+                raise MusterError(f"There is no action '{quoted(name)}'.{suggestion(name, self._action_space)}")
         return done or truncated
 
     def _visible(self, observations: Sequence[Observation], counts: np.ndarray) -> dict[str, np.ndarray]:
@@ -219,7 +219,7 @@ class EntityNumbering:
         masks, expected = [mask for mask in given if mask is not None], MASK_OF[type(space)]
         for mask in masks:
             if not isinstance(mask, expected):
-                raise MusterError(f"{where} has the mask {shown(mask)}: expected a {expected.__name__}.")
+                raise MusterError(f"{where} has the mask {quoted(mask)}: expected a {expected.__name__}.")
         rows = np.array([row for row, mask in enumerate(given) if mask is not None], np.int64)
         if expected is GlobalCategoricalActionMask:
             actors, lengths = frames.counts[rows].sum(1), np.ones_like(rows)

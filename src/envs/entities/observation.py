@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from envs.entities.actions import ActionMask, ActionName, EntityID, EntityName
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Observation:
         self.metrics, self.end_of_episode_info = _named("metrics", metrics), end_of_episode_info
         if end_of_episode_info is not None:
             if not isinstance(end_of_episode_info, EpisodeStats):
-                raise TypeError(f"end_of_episode_info is an EpisodeStats, not {shown(end_of_episode_info)}.")
+                raise TypeError(f"end_of_episode_info is an EpisodeStats, not {quoted(end_of_episode_info)}.")
             self.metrics = {**_named("metrics", end_of_episode_info.metrics), **self.metrics}
         self.reward, self.done, self.truncated = reward, done, truncated
 
@@ -157,7 +157,7 @@ def _named(what: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise TypeError(f"Observation({what}=...) takes a dict by name, not {shown(given)}.")
+        raise TypeError(f"Observation({what}=...) takes a dict by name, not {quoted(given)}.")
     return dict(given)
 
 

@@ -14,7 +14,7 @@ from envs.contract.infos import MEANINGS
 from envs.entities.actions import MASK_OF, CategoricalActionSpace, GlobalCategoricalActionSpace, SelectEntityActionSpace
 from envs.entities.observation import Entity, ObsSpace
 from utils.errors import MusterError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 GLOBAL = "__global__"  # the entity that takes global actions, in networks
 BOOLEANS = (bool, int, np.bool_, np.integer)
@@ -26,24 +26,24 @@ STATISTICS = ("return", "ep_length", "n_episodes", *MEANINGS)
 def check_spaces(obs_space: Any, action_space: Any, acts: bool = True) -> None:
     """Refuse spaces that an environment must not declare; `acts`: there must be an action."""
     if not isinstance(obs_space, ObsSpace):
-        raise MusterError(f"obs_space() returns {shown(obs_space)}, not an ObsSpace.")
+        raise MusterError(f"obs_space() returns {quoted(obs_space)}, not an ObsSpace.")
     _check_names("ObsSpace.global_features", obs_space.global_features)
     if not isinstance(obs_space.entities, Mapping):
-        raise MusterError(f"ObsSpace.entities is {shown(obs_space.entities)}, not a dict of entity types.")
+        raise MusterError(f"ObsSpace.entities is {quoted(obs_space.entities)}, not a dict of entity types.")
     _check_names("ObsSpace.entities", list(obs_space.entities))
     for name, entity in obs_space.entities.items():
         if name == GLOBAL:
             raise MusterError(f"An entity type cannot be named '{GLOBAL}': that is who takes global actions.")
         if not isinstance(entity, Entity):
-            raise MusterError(f"Entity type '{name}' is {shown(entity)}, not an Entity.")
+            raise MusterError(f"Entity type '{name}' is {quoted(entity)}, not an Entity.")
         _check_names(f"The features of entity type '{name}'", entity.features)
     if not isinstance(action_space, Mapping) or (acts and not action_space):
-        raise MusterError(f"action_space() returns {shown(action_space)}, not a dict with at least one action.")
+        raise MusterError(f"action_space() returns {quoted(action_space)}, not a dict with at least one action.")
     _check_names("action_space()", list(action_space))
     for name, space in action_space.items():
         if type(space) not in MASK_OF:
             kinds = ", ".join(kind.__name__ for kind in MASK_OF)
-            raise MusterError(f"Action '{name}' is {shown(space)}. Allowed: {kinds}.")
+            raise MusterError(f"Action '{name}' is {quoted(space)}. Allowed: {kinds}.")
         if isinstance(space, CategoricalActionSpace | GlobalCategoricalActionSpace):
             if len(space) == 0:
                 raise MusterError(f"Action '{name}' has no choices.")
@@ -55,10 +55,10 @@ def check_spaces(obs_space: Any, action_space: Any, acts: bool = True) -> None:
 
 def _check_names(where: str, names: Any) -> None:
     if not isinstance(names, list | tuple):
-        raise MusterError(f"{where}: expected a list of names, not {shown(names)}.")
+        raise MusterError(f"{where}: expected a list of names, not {quoted(names)}.")
     for i, name in enumerate(names):
         if not isinstance(name, str) or not name or not name.isprintable():
-            raise MusterError(f"{where}: {shown(repr(name))} is not a name.")
+            raise MusterError(f"{where}: {quoted(repr(name))} is not a name.")
         if name in names[:i]:
             raise MusterError(f"{where}: '{name}' is there twice.")
 
@@ -72,7 +72,7 @@ def features(where: str, parts: Sequence[Any], names: Sequence[str]) -> tuple[np
     parts = [() if part is None else part for part in parts]
     for part in parts:
         if not hasattr(part, "__len__"):
-            raise MusterError(f"{where}: {shown(part)} is not a list of entities.")
+            raise MusterError(f"{where}: {quoted(part)} is not a list of entities.")
     counts = [len(part) for part in parts]
     if all(type(part) in (list, tuple) for part in parts):
         values = _finite(where, list(chain.from_iterable(parts)))
@@ -116,7 +116,7 @@ def booleans(where: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
     except ValueError:
         raise MusterError(f"{where}: rows of unequal length.") from None
     if not fits:
-        raise MusterError(f"{where}: {shown(given)} are no booleans.")
+        raise MusterError(f"{where}: {quoted(given)} are no booleans.")
     if values.shape != shape:
         raise MusterError(f"{where} has the shape {values.shape}: expected {shape}.")
     return values if kind == "b" else values.astype(bool)
@@ -125,7 +125,7 @@ def booleans(where: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
 def sequence(where: str, given: Any, what: str) -> list[Any]:
     """A list of names or ids; a text, which would be a list of letters, is refused."""
     if isinstance(given, str | bytes) or not isinstance(given, Collection):
-        raise MusterError(f"{where} is {shown(given)}: expected a list of {what}.")
+        raise MusterError(f"{where} is {quoted(given)}: expected a list of {what}.")
     return list(given)
 
 
@@ -135,7 +135,7 @@ def check_ids(where: str, given: Any, count: int) -> None:
     try:
         hash(tuple(found))
     except TypeError:
-        raise MusterError(f"{where} has the ids {shown(found)}, of which one is not hashable.") from None
+        raise MusterError(f"{where} has the ids {quoted(found)}, of which one is not hashable.") from None
     if len(found) != count:
         raise MusterError(f"{where} has {count} entities, and {len(found)} ids.")
 
@@ -146,7 +146,7 @@ def is_true(what: str, given: Any) -> bool:
         return given
     if isinstance(given, BOOLEANS) and given in (0, 1):
         return bool(given)
-    raise MusterError(f"{what} is {shown(repr(given))}: expected True or False.")
+    raise MusterError(f"{what} is {quoted(repr(given))}: expected True or False.")
 
 
 def reward(given: Any) -> float:
@@ -155,7 +155,7 @@ def reward(given: Any) -> float:
         number = float(given)
         if isfinite(number):
             return number
-    raise MusterError(f"The reward is {shown(repr(given))}: expected a finite number.")
+    raise MusterError(f"The reward is {quoted(repr(given))}: expected a finite number.")
 
 
 def metrics(given: Mapping[Any, Any]) -> dict[str, float]:
@@ -163,9 +163,9 @@ def metrics(given: Mapping[Any, Any]) -> dict[str, float]:
     found = {}
     for name, value in given.items():
         if not isinstance(name, str) or not name.isprintable():
-            raise MusterError(f"The metric {shown(name)} has no name that can be logged.")
+            raise MusterError(f"The metric {quoted(name)} has no name that can be logged.")
         if np.size(value) != 1 or np.asarray(value).dtype.kind not in "biuf":
-            raise MusterError(f"The metric '{shown(name)}' is {shown(value)}: expected a number.")
+            raise MusterError(f"The metric '{quoted(name)}' is {quoted(value)}: expected a number.")
         found[f"metrics/{name}" if name in STATISTICS else name] = np.asarray(value).item()
     return found
 
@@ -175,7 +175,7 @@ def _finite(where: str, given: Any) -> np.ndarray:
         with np.errstate(over="ignore"):  # the message says that it is not finite
             values = np.asarray(given, np.float32)
     except (TypeError, ValueError) as error:
-        raise MusterError(f"{where}: {shown(given)} is not an array of numbers: {error}") from None
+        raise MusterError(f"{where}: {quoted(given)} is not an array of numbers: {error}") from None
     if not np.isfinite(values).all():
         raise MusterError(f"{where}: a feature is not finite: {values[~np.isfinite(values)][0]}.")
     return values

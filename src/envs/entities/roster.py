@@ -11,7 +11,7 @@ from envs.entities import reading
 from envs.entities.observation import Observation
 from utils.errors import MusterError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 class Roster:
@@ -65,7 +65,7 @@ class Roster:
             for name in (types := reading.sequence(f"{where}: {role}_types", types, "entity types")):
                 if not isinstance(name, str) or name not in self._counts:
                     raise MusterError(
-                        f"{where}: {role}_types has '{shown(name)}', which is no type of the space."
+                        f"{where}: {role}_types has '{quoted(name)}', which is no type of the space."
                         f"{suggestion(str(name), self._counts)}"
                     )
             numbers = [number for name in types for number, of in enumerate(self.types) if of == name]
@@ -102,8 +102,8 @@ class Roster:
             types = sorted(self._counts.keys() - self._given)
             without = f" Types without ids: {', '.join(types)}." if types else ""
             raise MusterError(
-                f"{where}: {role}_ids has {shown(identity)}, which no entity has as id.{without}"
+                f"{where}: {role}_ids has {quoted(identity)}, which no entity has as id.{without}"
             ) from None
 
     def _named(self, number: int) -> str:
-        return f"{shown(self.ids[number])} of entity type '{self.types[number]}'"
+        return f"{quoted(self.ids[number])} of entity type '{self.types[number]}'"

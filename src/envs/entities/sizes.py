@@ -15,7 +15,7 @@ from envs.entities.making import asked
 from envs.entities.numbering import EntityNumbering, Seen
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # steps of random play, and how many times more than was seen there is room for
 STEPS, MARGIN = 200, 2
@@ -45,7 +45,7 @@ def layout_of(env: Environment, max_entities: Sizes, max_actors: Sizes, another:
         said_entities, said_actors = (said() if callable(said) else None for said in (env.capacity, env.max_actors))
     for name in (*obs_space.entities, *action_space):
         if "/" in name:  # fields are named by paths
-            raise MusterError(f"The name '{shown(name)}' of an entity type or an action must not have a '/' in it.")
+            raise MusterError(f"The name '{quoted(name)}' of an entity type or an action must not have a '/' in it.")
     acting = [name for name, space in action_space.items() if not isinstance(space, GlobalCategoricalActionSpace)]
     entities = _declared("capacity()", said_entities, obs_space.entities)
     entities |= _set("max_entities", max_entities, obs_space.entities)
@@ -73,17 +73,17 @@ def _set(key: str, sizes: Sizes, names: Any) -> dict[str, int]:
     for name in sizes:
         if name not in names:
             what = "entity type" if key == "max_entities" else "action with several actors"
-            raise ConfigError(f"env_args.{key}: there is no {what} '{shown(name)}'.{suggestion(name, names)}")
+            raise ConfigError(f"env_args.{key}: there is no {what} '{quoted(name)}'.{suggestion(name, names)}")
     return {name: number for name, number in sizes.items() if number is not None}
 
 
 def _declared(method: str, sizes: Mapping[str, int] | None, names: Any) -> dict[str, int]:
     if sizes is not None and not isinstance(sizes, Mapping):
-        raise ConfigError(f"The environment's {method} says {shown(sizes)}: expected a dict of numbers by name.")
+        raise ConfigError(f"The environment's {method} says {quoted(sizes)}: expected a dict of numbers by name.")
     for name, number in (sizes or {}).items():
         if name not in names or type(number) is bool or not isinstance(number, WHOLE) or not 1 <= number <= LARGEST:
             raise ConfigError(
-                f"The environment's {method} says {shown(number)} of '{shown(name)}': expected a whole number from 1 "
+                f"The environment's {method} says {quoted(number)} of '{quoted(name)}': expected a whole number from 1 "
                 f"to {LARGEST} of {', '.join(names) or 'nothing'}."
             )
     return {name: int(number) for name, number in (sizes or {}).items()}

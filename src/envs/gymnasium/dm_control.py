@@ -21,7 +21,7 @@ from envs.contract.optional import require
 from envs.contract.saving import StateEncoder
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 PREFIX = "dm_control/"
 INSTALL = "pip install -r requirements-dm-control.txt"
@@ -38,7 +38,7 @@ def task_of(name: str) -> gymnasium.envs.registration.EnvSpec:
     """
     known = _names()
     if name not in known:
-        raise ConfigError(f"env_args.key: dm_control has no task '{shown(name)}'.{suggestion(name, known, 3)}")
+        raise ConfigError(f"env_args.key: dm_control has no task '{quoted(name)}'.{suggestion(name, known, 3)}")
     domain, task = known[name]
     made = partial(DmControlEnv, domain, task, flat_observation=not name.startswith(PREFIX))
     limit = made().step_limit

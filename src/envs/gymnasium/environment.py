@@ -14,7 +14,7 @@ from envs.contract.validation import InvalidEnvironmentError
 from envs.gymnasium import drawings, states, tasks
 from envs.gymnasium.parts import MaskSource, part_of
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 class GymnasiumEnv:
@@ -82,7 +82,7 @@ class GymnasiumEnv:
         ):
             value = env_args.get(name)
             if value is not None and not fits(value):
-                raise ConfigError(f"env_args.{name} is {shown(value)}; it must be {what}.")
+                raise ConfigError(f"env_args.{name} is {quoted(value)}; it must be {what}.")
         cls(**env_args).close()
 
     @classmethod
@@ -131,7 +131,7 @@ class GymnasiumEnv:
         for key in self._infos:
             value = info.get(key, 0.0)
             if np.size(value) != 1 or np.asarray(value).dtype.kind not in "biuf":
-                raise ConfigError(f"env_args.infos: '{shown(key)}' is {shown(value)}, and not one number.")
+                raise ConfigError(f"env_args.infos: '{quoted(key)}' is {quoted(value)}, and not one number.")
             kept |= {f"infos/{key}": float(np.asarray(value).item()), f"infos/{key}/known": float(key in info)}
         return kept
 

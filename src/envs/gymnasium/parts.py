@@ -8,7 +8,7 @@ from envs.contract.optional import require
 from envs.contract.validation import InvalidEnvironmentError
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 KEY = "env_args.observation_key"
 # Digideep's name of an observation without parts
@@ -35,7 +35,7 @@ def part_of(space: Any, path: str | None) -> tuple[Any, Callable[[Any], Any]]:
     for key in keys:
         if not isinstance(part, spaces.Dict) or key not in part.spaces:
             known = ["/", *_paths(spaces, space)]
-            raise ConfigError(f"{KEY}={shown(repr(path))}: the observation has no such part.{suggestion(path, known)}")
+            raise ConfigError(f"{KEY}={quoted(repr(path))}: the observation has no such part.{suggestion(path, known)}")
         part = part.spaces[key]
     if not isinstance(part, spaces.Dict | spaces.Tuple):
         return part, lambda seen: _within(seen, keys)
@@ -62,7 +62,7 @@ def _joined(spaces: Any, part: Any, seen: Any) -> Any:
         return spaces.flatten(part, seen)
     except Exception as error:
         raise InvalidEnvironmentError(
-            f"the observation {shown(seen)} does not fit {shown(str(part), 200)}: {error}"
+            f"the observation {quoted(seen)} does not fit {quoted(str(part), 200)}: {error}"
         ) from None
 
 

@@ -12,7 +12,7 @@ from utils.config.reach import MODULE, Reach, holds_text
 from utils.config.user_modules import imported
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 SEE_LIST = ", which python src/main.py --list gymnasium shows"
 # gymnasium's extras, by a part of the module that an environment lies in
@@ -38,7 +38,7 @@ def task_of(key: str) -> Any:
     """
     gymnasium = require("gymnasium", "env=gymnasium")
     module, _, name = key.rpartition(":")
-    where, ours = f"env_args.key={shown(key)}", "gymnasium"
+    where, ours = f"env_args.key={quoted(key)}", "gymnasium"
     if module == ATARIS_PACKAGE:
         require(module, where, ATARI_COMMAND)
     elif module:
@@ -51,10 +51,10 @@ def task_of(key: str) -> Any:
         if name.startswith(ATARI):
             raise ConfigError(
                 f"{where}: the package {ATARIS_PACKAGE} registers Atari's games. Install it with: {ATARI_COMMAND}, and "
-                f"name it: env_args.key={ATARIS_PACKAGE}:{shown(name)}"
+                f"name it: env_args.key={ATARIS_PACKAGE}:{quoted(name)}"
             )
         raise ConfigError(
-            f"env_args.key: {ours} has no environment '{shown(name)}'."
+            f"env_args.key: {ours} has no environment '{quoted(name)}'."
             f"{suggestion(name, gymnasium.registry, 3, SEE_LIST)}"
         )
     return gymnasium.registry[name]
@@ -97,10 +97,10 @@ def made(key: str, time_limit: int | None, kwargs: dict[str, Any] | None) -> Any
         if extra and isinstance(error, ImportError | gymnasium.error.DependencyNotInstalled):
             raise ConfigError(f"env_args.key={key} needs packages that are not installed. {_install(extra)}") from None
         missing = f". Install it with: pip install {error.name}" if isinstance(error, ModuleNotFoundError) else ""
-        given = ", ".join(f"{name}={shown(repr(value))}" for name, value in kwargs.items())
+        given = ", ".join(f"{name}={quoted(repr(value))}" for name, value in kwargs.items())
         raise ConfigError(
             f"env_args.key={key} cannot be made{' with ' + given if given else ''}: {type(error).__name__}: "
-            f"{shown(str(error), 300)}{missing}"
+            f"{quoted(str(error), 300)}{missing}"
         ) from error
 
 
@@ -127,25 +127,25 @@ def wrapped(env: Any, wrappers: list[Any] | None) -> Any:
     """
     for name, kwargs in _entries(wrappers or []):
         wrapper = _class_of(name)
-        require_parameters(f"{WRAPPERS}: {shown(name)}", wrapper, kwargs, before=1)
+        require_parameters(f"{WRAPPERS}: {quoted(name)}", wrapper, kwargs, before=1)
         try:
             env = wrapper(env, **kwargs)
         except Exception as error:
             raise ConfigError(
-                f"{WRAPPERS}: {shown(name)} does not go round this environment: {type(error).__name__}: "
-                f"{shown(str(error), 300)}"
+                f"{WRAPPERS}: {quoted(name)} does not go round this environment: {type(error).__name__}: "
+                f"{quoted(str(error), 300)}"
             ) from error
     return env
 
 
 def _entries(wrappers: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(wrappers, list):
-        raise ConfigError(f"{WRAPPERS} is {shown(wrappers)}; it must be a list of wrappers.")
+        raise ConfigError(f"{WRAPPERS} is {quoted(wrappers)}; it must be a list of wrappers.")
     for entry in wrappers:
         pairs = list(entry.items()) if isinstance(entry, Mapping) else [(entry, {})]
         if len(pairs) != 1 or not isinstance(pairs[0][0], str) or not isinstance(pairs[0][1] or {}, Mapping):
             raise ConfigError(
-                f"{WRAPPERS}: {shown(entry)} is neither a name nor a mapping from one name to its arguments, as in "
+                f"{WRAPPERS}: {quoted(entry)} is neither a name nor a mapping from one name to its arguments, as in "
                 "{FrameStackObservation: {stack_size: 4}}."
             )
         name, kwargs = pairs[0]
@@ -159,11 +159,11 @@ def _class_of(name: str) -> Any:
         found = require("gymnasium.wrappers", "env=gymnasium")
         known = [entry for entry in found.__all__ if entry != "vector"]
         if attribute not in known:
-            raise ConfigError(f"{WRAPPERS}: gymnasium has no wrapper '{shown(name)}'.{suggestion(name, known, 3)}")
+            raise ConfigError(f"{WRAPPERS}: gymnasium has no wrapper '{quoted(name)}'.{suggestion(name, known, 3)}")
         return getattr(found, attribute)
     found = imported(WRAPPERS, module)
     if not callable(getattr(found, attribute, None)):
-        raise ConfigError(f"{WRAPPERS}: {shown(name)}: the module has no class '{shown(attribute)}'.")
+        raise ConfigError(f"{WRAPPERS}: {quoted(name)}: the module has no class '{quoted(attribute)}'.")
     return getattr(found, attribute)
 
 

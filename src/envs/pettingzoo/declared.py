@@ -14,7 +14,7 @@ from envs.pettingzoo.game import OWN, ParallelGame, Step
 from envs.pettingzoo.team import REWARDS
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 EACH = "each"
 # what agents of a group have in common
@@ -100,8 +100,8 @@ class PettingZooGroups(ParallelGame):
         return {f"{group.prefix}reward": reward, **ends}
 
     def _keep(self, obs: dict, infos: dict, able: list[str]) -> None:
-        shown = {agent: self.seen_by(agent, obs, infos, able) for agent in self.players}
-        self._seen = {path: x for group in self._groups for path, x in group.seen(shown, able).items()}
+        observed = {agent: self.seen_by(agent, obs, infos, able) for agent in self.players}
+        self._seen = {path: x for group in self._groups for path, x in group.seen(observed, able).items()}
         state = self.global_state()
         if state is None:
             paths = [path for group in self._groups for path in group.observations]
@@ -141,16 +141,16 @@ class _Group:
     def actions(self, chosen: Mapping[str, np.ndarray]) -> dict[str, Any]:
         return {agent: player.act(chosen, i) for i, (agent, player) in enumerate(self._players.items())}
 
-    def seen(self, shown: Mapping[str, tuple[dict | None, dict]], able: list[str]) -> dict[str, np.ndarray]:
+    def seen(self, observed: Mapping[str, tuple[dict | None, dict]], able: list[str]) -> dict[str, np.ndarray]:
         """Values of the observations and masks.
 
         Args:
-            shown: by agent, as `ParallelGame.seen_by` returns it.
+            observed: by agent, as `ParallelGame.seen_by` returns it.
         """
         fields = self.observations | self.masks
         values = {path: np.zeros((len(self.agents), *field.shape), field.dtype) for path, field in fields.items()}
         for i, agent in enumerate(self.agents):
-            observations, legal = shown[agent]
+            observations, legal = observed[agent]
             for path, value in {**(observations or {}), **legal}.items():
                 if path in values:
                     values[path][i] = value
@@ -180,7 +180,7 @@ def grouped(agents: Sequence[str], groups: Any) -> dict[str, list[str]]:
         return {kind: _of_kind(agents, kind) for kind in kinds} if len(kinds) > 1 else {AGENTS: list(agents)}
     if not isinstance(groups, Mapping) or not groups:
         raise ConfigError(
-            f"env_args.groups is {shown(groups)}; it must be null, {AUTO}, or a mapping of groups to their agents."
+            f"env_args.groups is {quoted(groups)}; it must be null, {AUTO}, or a mapping of groups to their agents."
         )
     found = {str(name): _members(agents, str(name), members) for name, members in groups.items()}
     for agent in agents:
@@ -202,20 +202,20 @@ def _of_kind(agents: Sequence[str], kind: str) -> list[str]:
 
 def _members(agents: Sequence[str], name: str, members: Any) -> list[str]:
     if not name or "/" in name:
-        raise ConfigError(f"env_args.groups: '{shown(name)}' cannot be a group's name: it is empty or has a '/'.")
+        raise ConfigError(f"env_args.groups: '{quoted(name)}' cannot be a group's name: it is empty or has a '/'.")
     if isinstance(members, str):
         chosen = _of_kind(agents, members)
         if not chosen:
             raise ConfigError(
-                f"env_args.groups.{name}: no agent is called '{shown(members)}' and a number."
+                f"env_args.groups.{name}: no agent is called '{quoted(members)}' and a number."
                 f"{suggestion(members, {*map(kind_of, agents)})}"
             )
         return chosen
     if not isinstance(members, list) or not members:
-        raise ConfigError(f"env_args.groups.{name} is {shown(members)}; it must be a list of agents.")
+        raise ConfigError(f"env_args.groups.{name} is {quoted(members)}; it must be a list of agents.")
     for member in members:
         if member not in agents:
             raise ConfigError(
-                f"env_args.groups.{name}: there is no agent '{shown(member)}'.{suggestion(member, agents)}"
+                f"env_args.groups.{name}: there is no agent '{quoted(member)}'.{suggestion(member, agents)}"
             )
     return [agent for agent in agents if agent in members]

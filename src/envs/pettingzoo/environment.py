@@ -9,7 +9,7 @@ from envs.pettingzoo.game import OWN, STATES
 from envs.pettingzoo.team import REWARDS, OtherActionsError, PettingZooEnv
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 log = logging.getLogger("muster")
 # of the random play before a run
@@ -48,7 +48,7 @@ class PettingZoo:
         if (reward := env_args.get("reward", "sum")) not in (*REWARDS, EACH):
             raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, (*REWARDS, EACH))}")
         if (state := env_args.get("state", OWN)) not in STATES:
-            raise ConfigError(f"env_args.state is '{shown(state)}'.{suggestion(str(state), STATES)}")
+            raise ConfigError(f"env_args.state is '{quoted(state)}'.{suggestion(str(state), STATES)}")
         this = repr(sorted((key, value) for key, value in env_args.items() if key != "seed"))
         if this in _TRIED:
             return

@@ -8,7 +8,7 @@ import numpy as np
 
 from envs.contract.validation import NUMBERS, InvalidEnvironmentError
 from envs.pettingzoo.agent import Agent
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # where the state comes from: the environment's own if it has one, or all observations side by side
 OWN, OBSERVATIONS = STATES = ("own", "observations")
@@ -145,7 +145,7 @@ class ParallelGame:
         except ValueError:  # parts of unequal lengths
             array = np.asarray(None)
         if array.dtype.kind not in NUMBERS:
-            raise self._fault(f"state() is {shown(state)}, and not an array of numbers. {WITHOUT_STATE}")
+            raise self._fault(f"state() is {quoted(state)}, and not an array of numbers. {WITHOUT_STATE}")
         if self._own_size is None:
             self._own_size = array.size
         if array.size != self._own_size:
@@ -180,7 +180,7 @@ class ParallelGame:
                     obs, _, _, infos, able, *_ = self.play(actions)
                     left -= 1
             except Exception as error:
-                raise self._fault(f"{type(error).__name__}: {shown(str(error), 300)}") from error
+                raise self._fault(f"{type(error).__name__}: {quoted(str(error), 300)}") from error
             self._keep(obs, infos, able)
             beyond = beyond or self._beyond(obs)
         return beyond

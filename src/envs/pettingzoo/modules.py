@@ -16,7 +16,7 @@ from utils.config.imports import is_absent
 from utils.config.user_modules import imported
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # those that `requirements-envs.txt` installs; other modules are the user's
 PACKAGES = ("mpe2", "pettingzoo")
@@ -39,7 +39,7 @@ def module_of(key: str) -> ModuleType:
     """
     # pygame, which many of them draw with, greets on standard output otherwise
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    where, package = f"env_args.key={shown(key)}", key.partition(".")[0]
+    where, package = f"env_args.key={quoted(key)}", key.partition(".")[0]
     require("pettingzoo", where)
     if package not in PACKAGES or key.endswith(".py"):
         module = imported(where, key)
@@ -48,12 +48,14 @@ def module_of(key: str) -> ModuleType:
         if not _is_module(key):
             games = _games(package, folder)
             beside = [game for game in games if game.rpartition(".")[0] == key.rpartition(".")[0]]
-            raise ConfigError(f"env_args.key: there is no module '{shown(key)}'.{suggestion(key, beside or games, 12)}")
+            raise ConfigError(
+                f"env_args.key: there is no module '{quoted(key)}'.{suggestion(key, beside or games, 12)}"
+            )
         module = require(key, where, _command(key))
     if not _makers(module):
         games = _games(package, folder) if package in PACKAGES else []
         raise ConfigError(
-            f"env_args.key: the module '{shown(key)}' ({getattr(module, '__file__', None)}) has no {MAKERS[0]}, so it "
+            f"env_args.key: the module '{quoted(key)}' ({getattr(module, '__file__', None)}) has no {MAKERS[0]}, so it "
             f"is not a PettingZoo environment.{did_you_mean(key, games)}"
         )
     return module
@@ -98,7 +100,7 @@ def maker_of(key: str, module: ModuleType) -> Callable[..., Any]:
         if not (getattr(env, "metadata", None) or {}).get("is_parallelizable"):
             env.close()
             raise TurnBasedError(
-                f"env_args.key={shown(key)} is a turn-based game of PettingZoo (AEC): its agents act one after "
+                f"env_args.key={quoted(key)} is a turn-based game of PettingZoo (AEC): its agents act one after "
                 "another. Muster plays PettingZoo's parallel environments, in which all act at once, and those of its "
                 "turn-based ones whose metadata say is_parallelizable."
             )
@@ -131,9 +133,9 @@ def _try_arguments(key: str, make: Callable[..., Any], kwargs: dict) -> None:
         raise
     except Exception as error:
         alone = [name for name in kwargs if not _makes_one(make, {name: kwargs[name]})]
-        given = ", ".join(f"{name}={shown(repr(kwargs[name]))}" for name in alone or kwargs)
+        given = ", ".join(f"{name}={quoted(repr(kwargs[name]))}" for name in alone or kwargs)
         raise ConfigError(
-            f"env_args.kwargs: {key} cannot be made with {given}: {type(error).__name__}: {shown(str(error), 300)}"
+            f"env_args.kwargs: {key} cannot be made with {given}: {type(error).__name__}: {quoted(str(error), 300)}"
         ) from error
 
 

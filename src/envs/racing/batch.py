@@ -27,7 +27,7 @@ from envs.racing.state import (
 from envs.racing.tracks import ground_of, tracks_of
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 MARGIN = 40  # zones before the finish in which no race begins
 GRIP = 14.0  # m/s2 that tyres hold with grip 1
@@ -97,7 +97,7 @@ class BatchedRaces(Simulator):
         """
         names = [race.name for race in self.maps]
         if name not in names:
-            raise ConfigError(f"The cycle has no track '{shown(name)}'.{suggestion(name, names)}")
+            raise ConfigError(f"The cycle has no track '{quoted(name)}'.{suggestion(name, names)}")
         track = self.tracks.tracks[names.index(name)]
         begin = int(track["start"]) if begin is None else begin
         if not track["start"] <= begin < track["finish"] or not 0 <= first < self.options.n_cars:

@@ -18,7 +18,7 @@ from envs.racing.track_files import read_centres
 from utils.config.reach import whole_path
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 KEYS = ("track", "name", "repeat", "half_width", "metres")
 SEEDS = ("seed", "seeds")
@@ -117,7 +117,7 @@ def cycle_of(key: str, entries: Any, form: str, called: str, read: Callable[[str
         ConfigError: an entry is invalid, they are more than `MOST_RACES`, or two that differ have one name.
     """
     if not isinstance(entries, list | tuple):
-        raise ConfigError(f"env_args.{key} is {shown(entries)}; it must be {form}.")
+        raise ConfigError(f"env_args.{key} is {quoted(entries)}; it must be {form}.")
     found: list[Named] = []
     for number, entry in enumerate(entries):
         found += read(f"env_args.{key}[{number}]", entry)
@@ -134,7 +134,7 @@ def require_keys(where: str, entry: Mapping[str, Any], keys: Sequence[str]) -> N
     """Raises: ConfigError: the entry has a key that is not one of these."""
     for key in entry:
         if key not in keys:
-            raise ConfigError(f"{where}.{shown(key)}: there is no such key.{suggestion(str(key), keys)}")
+            raise ConfigError(f"{where}.{quoted(key)}: there is no such key.{suggestion(str(key), keys)}")
 
 
 def name_of(where: str, name: Any, file_stem: str) -> str:
@@ -146,7 +146,7 @@ def name_of(where: str, name: Any, file_stem: str) -> str:
     if not name:
         return re.sub(r"[^A-Za-z0-9_-]", "_", file_stem)[:60]
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ConfigError(f"{where}.name is {shown(name)}; it must have up to 60 letters, digits, '_' and '-'.")
+        raise ConfigError(f"{where}.name is {quoted(name)}; it must have up to 60 letters, digits, '_' and '-'.")
     return name
 
 
@@ -174,7 +174,7 @@ def _races(half_width: float, metres: float, where: str, entry: Any) -> list[Rac
     require_number(f"{where}.metres", given["metres"], *LENGTHS)
     track = given.get("track")
     if not isinstance(track, str) or not track:
-        raise ConfigError(f"{where} is {shown(entry)}; a track is 'seed:7', 'seeds:0-99', or the path of a file.")
+        raise ConfigError(f"{where} is {quoted(entry)}; a track is 'seed:7', 'seeds:0-99', or the path of a file.")
     seeds = _seeds(where, track)
     name = name_of(where, given["name"], "track" if seeds else Path(track).stem)
     size = float(given["half_width"]), float(given["metres"])
@@ -192,7 +192,7 @@ def _seeds(where: str, track: str) -> range | None:
         return None
     found = re.fullmatch(r"(\d{1,10})" if kind == "seed" else r"(\d{1,10})-(\d{1,10})", rest)
     if not found:
-        raise ConfigError(f"{where} is '{shown(track)}'; write seed:7, or seeds:0-99.")
+        raise ConfigError(f"{where} is '{quoted(track)}'; write seed:7, or seeds:0-99.")
     numbers = [int(number) for number in found.groups()]
     first, last = numbers[0], numbers[-1]
     if not first <= last <= MOST_SEED or last - first >= MOST_RACES:

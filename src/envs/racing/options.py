@@ -12,7 +12,7 @@ from envs.racing.state import TICK_MS, grid_metres
 from utils.config.reach import Reach
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 PICTURES_PER_THREAD, CARS_PER_THREAD = 16, 512
 VIEWS = ("float", "picture", "both")
@@ -93,10 +93,10 @@ class Options(Rules):
         for key, allowed in (("view", VIEWS), ("reward", REWARDS), ("map_order", ORDERS)):
             value = getattr(self, key)
             if value not in allowed:
-                raise ConfigError(f"env_args.{key}: racing has no '{shown(value)}'.{suggestion(str(value), allowed)}")
+                raise ConfigError(f"env_args.{key}: racing has no '{quoted(value)}'.{suggestion(str(value), allowed)}")
         self.require_rules()
         if self.picture_size not in PICTURE_SIZES:
-            raise ConfigError(f"env_args.picture_size is {shown(self.picture_size)}; it must be 42 or 84.")
+            raise ConfigError(f"env_args.picture_size is {quoted(self.picture_size)}; it must be 42 or 84.")
         require_numbers(self, BOUNDS, WHOLE)
         require_numbers(self, {key: bounds for key, bounds in FRAMES.items() if getattr(self, key) != 0}, FRAMES)
         if self.step_ms % TICK_MS:

@@ -10,7 +10,7 @@ from envs.racing.line import LineRules
 from utils.config.options import Option
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 WEIGHT_BOUNDS = (-1000.0, 1000.0)
 
@@ -70,7 +70,7 @@ class Rules:
             value = getattr(self, key)
             if value not in allowed:
                 hint = suggestion(str(value), allowed)
-                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be {' or '.join(allowed)}.{hint}")
+                raise ConfigError(f"env_args.{key} is {quoted(value)}; it must be {' or '.join(allowed)}.{hint}")
 
     def explores(self, race: np.ndarray) -> np.ndarray:
         """Whether cars may explore in these races, by their numbers in the cycle; bool."""

@@ -11,7 +11,7 @@ from envs.racing.resampling import crossings, resampled
 from envs.racing.state import BEFORE, SPACING
 from utils.errors import ConfigError
 from utils.files.npy_files import read_npy
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 log = logging.getLogger("muster")
 
@@ -35,7 +35,7 @@ def read_centres(path: str) -> np.ndarray:
     Raises:
         ConfigError: the file is missing, unreadable or too large, or its points are invalid; names the first that is.
     """
-    where = f"the track {shown(path)}"
+    where = f"the track {quoted(path)}"
     points = centres_of(points_of(path, where), where)
     points.flags.writeable = False
     return points
@@ -140,4 +140,4 @@ def _read(path: Path, where: str) -> np.ndarray:
         hint = " Tracks by seed are seed:7 or seeds:0-99." if ":" in path.name else ""
         raise ConfigError(f"{where} cannot be read: {error.strerror or error}.{hint}") from None
     except (ValueError, EOFError) as error:
-        raise ConfigError(f"{where} is not a file of centre points: {shown(str(error), 200).rstrip('.')}.") from None
+        raise ConfigError(f"{where} is not a file of centre points: {quoted(str(error), 200).rstrip('.')}.") from None

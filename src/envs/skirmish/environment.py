@@ -11,7 +11,7 @@ from envs.skirmish.entities import EntityView, fields_of
 from envs.skirmish.maps import SMACV2_MAPS, load_map, map_names
 from envs.skirmish.options import Options, args_by_map, is_listed
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 if TYPE_CHECKING:
     from envs.skirmish.batch import BatchedSkirmish
@@ -55,7 +55,7 @@ class SkirmishBatch(CompiledEnv):
         if env_args.get("capability_config") and not any(name in SMACV2_MAPS for name in env_args["map_name"]):
             raise ConfigError(
                 f"env_args.capability_config is for SMACv2's maps ({', '.join(SMACV2_MAPS)}), of which "
-                f"env_args.map_name={shown(env_args['map_name'])} has none."
+                f"env_args.map_name={quoted(env_args['map_name'])} has none."
             )
 
     @classmethod

@@ -10,7 +10,7 @@ from utils.config.reach import Reach
 from utils.errors import ConfigError
 from utils.files.file_names import require_plain_name
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
 # game loops that an enemy takes to fire at a new target; levels above 7 cheat in ways that do not matter here
@@ -109,7 +109,7 @@ class Options:
 
     def _check(self) -> None:
         if not isinstance(self.map_name, str):
-            raise ConfigError(f"env_args.map_name is {shown(self.map_name)}; it must be a name here.")
+            raise ConfigError(f"env_args.map_name is {quoted(self.map_name)}; it must be a name here.")
         _one_of("map_name", self.map_name, map_names())
         require_plain_name("env_args.replay_prefix", self.replay_prefix)
         _one_of("difficulty", self.difficulty, DIFFICULTIES)
@@ -179,12 +179,12 @@ def args_by_map(env_args: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         raise ConfigError(f"env_args.map_name has {len(names)} maps; a list has 1 to {MOST_MAPS}.")
     if env_args.get("observation") != "entities":
         raise ConfigError(
-            f"env_args.map_name={shown(names)}: agents of several maps see units. Set env_args.observation=entities."
+            f"env_args.map_name={quoted(names)}: agents of several maps see units. Set env_args.observation=entities."
         )
     kept = {key: value for key, value in env_args.items() if key not in OF_THE_RUN}
     found = {}
     for name in names:
-        found[name if isinstance(name, str) else shown(name)] = own = kept | {"map_name": name}
+        found[name if isinstance(name, str) else quoted(name)] = own = kept | {"map_name": name}
         if name not in SMACV2_MAPS:
             own.pop("capability_config", None)
     return found

@@ -16,7 +16,7 @@ from envs.starcraft.installation import check_game, check_map_name, game_folder,
 from utils.errors import ConfigError
 from utils.files.file_names import require_plain_name
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # our arguments, beside the package's
 OWN = {"max_restarts": 5, "game_timeout": 60}
@@ -71,7 +71,7 @@ def _constructor(env: str) -> Callable:
                 raise ConfigError(f"env_args.{name}={env_args[name]}: it must be at least {least}.")
         level = str(env_args.get("difficulty", "7"))
         if level not in DIFFICULTIES:
-            raise ConfigError(f"env_args.difficulty={shown(level)}: no such level.{suggestion(level, DIFFICULTIES)}")
+            raise ConfigError(f"env_args.difficulty={quoted(level)}: no such level.{suggestion(level, DIFFICULTIES)}")
         require_plain_name("env_args.replay_prefix", env_args.get("replay_prefix") or "")
         check_game(env, env_args.get("map_name", parameters["map_name"].default))
 

@@ -12,7 +12,7 @@ from envs.racing.line import Geometry, LineRules, distances, geometry_of
 from envs.racing.state import FIRST, SPACING
 from envs.racing.track_files import points_of, require_gaps_in_space
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 FLAT = 0.02  # of the spacing: midpoints of zones that are nearer are those of a line that turns back
 
@@ -64,7 +64,7 @@ class ReferenceLine:
 @lru_cache(maxsize=256)
 def read_line(path: str, rules: LineRules = LineRules()) -> ReferenceLine:
     """The line of a file: `.npy`, or text, with x, y (height) and z of a point in each line."""
-    where = f"the line {shown(path)}"
+    where = f"the line {quoted(path)}"
     return line_through(points_of(path, where), where, rules)
 
 

@@ -10,7 +10,7 @@ from envs.racing.line import LineRules
 from envs.racing.map_cycle import MOST_RACES, cycle_of, name_of, naming, require_keys
 from envs.trackmania.line import ReferenceLine, read_line
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 KEYS = ("map", "line", "name", "repeat")
 LONGEST_PATH = 1000
@@ -44,14 +44,14 @@ def maps_of(key: str, entries: Any) -> list[TrackMap]:
 
 def _maps(where: str, entry: Any) -> list[TrackMap]:
     if not isinstance(entry, Mapping):
-        raise ConfigError(f"{where} is {shown(entry)}; it must have map, the game's file, and line, that of its line.")
+        raise ConfigError(f"{where} is {quoted(entry)}; it must have map, the game's file, and line, that of its line.")
     require_keys(where, entry, KEYS)
     for key in ("map", "line"):
         value = entry.get(key)
         if not isinstance(value, str) or not value or len(value) > LONGEST_PATH or not value.isprintable():
-            raise ConfigError(f"{where}.{key} is {shown(value)}; it must be the path of a file.")
+            raise ConfigError(f"{where}.{key} is {quoted(value)}; it must be the path of a file.")
     if '"' in entry["map"]:
-        raise ConfigError(f"{where}.map is {shown(entry['map'])}; the console quotes it, so it has no quotes.")
+        raise ConfigError(f"{where}.map is {quoted(entry['map'])}; the console quotes it, so it has no quotes.")
     repeat = entry.get("repeat", 1)
     require_number(f"{where}.repeat", repeat, 1, MOST_RACES, whole=True)
     name = name_of(where, entry.get("name"), TrackMap("", entry["map"], "").file_stem) or "map"

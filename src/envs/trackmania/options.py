@@ -16,7 +16,7 @@ from envs.trackmania.maps import TrackMap, maps_of
 from utils.config.reach import ADDRESS, FILES, PROGRAM, Reach
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 FIRST_PORT, LAST_PORT = 8478, 65_535
 # the least and the most of each number
@@ -82,7 +82,7 @@ class Options(Rules):
 
     def __post_init__(self):
         if self.view not in VIEWS:
-            raise ConfigError(f"env_args.view: there is no '{shown(self.view)}'.{suggestion(str(self.view), VIEWS)}")
+            raise ConfigError(f"env_args.view: there is no '{quoted(self.view)}'.{suggestion(str(self.view), VIEWS)}")
         require_numbers(self, BOUNDS, WHOLE)
         self.require_rules()
         if self.step_ms % TICK_MS:
@@ -92,9 +92,9 @@ class Options(Rules):
         for key in TEXTS:
             value = getattr(self, key)
             if not isinstance(value, str) or not (value.isprintable() or not value):
-                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be a text of one line.")
+                raise ConfigError(f"env_args.{key} is {quoted(value)}; it must be a text of one line.")
         if not self.user.replace("_", "").replace(".", "").replace("-", "").isalnum() and self.user:
-            raise ConfigError(f"env_args.user is {shown(self.user)}; it must be the name of an account.")
+            raise ConfigError(f"env_args.user is {quoted(self.user)}; it must be the name of an account.")
         if self.launch and PORT not in self.launch:
             raise ConfigError(f"env_args.launch: the command must have {PORT} in it, which each game has its own of.")
 

@@ -8,7 +8,7 @@ from utils.config.options import SHAPES, WIDTH, Option
 from utils.config.reach import NOWHERE
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 POOLINGS = ("mean", "max", "meanmax")
 GATES = ("linear", "relu", "gelu", "sigmoid")
@@ -113,7 +113,7 @@ def check_agent(config: Mapping[str, Any]) -> None:
     checked_options({key: config[key] for key in NET if key in config})
     if config.get("vf_net") and config["critic"] != "entities":
         raise ConfigError(
-            f"vf_net={shown(config['vf_net'])}: critic={config['critic']} has no network of these settings; "
+            f"vf_net={quoted(config['vf_net'])}: critic={config['critic']} has no network of these settings; "
             "critic=entities has."
         )
 

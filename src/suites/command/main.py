@@ -13,7 +13,7 @@ from utils.command_line import OptionParser, number
 from utils.console import fitted, terminal_width
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 COMMANDS = {
     "run": "start the runs of a suite, or resume it: what is done stays done",
@@ -75,7 +75,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace | None:
         print(fitted(_help(), terminal_width(sys.stdout)), end="")
         return None
     if words[0] not in COMMANDS:
-        raise ConfigError(f"There is no command '{shown(words[0])}'.{suggestion(words[0], COMMANDS)}")
+        raise ConfigError(f"There is no command '{quoted(words[0])}'.{suggestion(words[0], COMMANDS)}")
     return argparse.Namespace(command=words[0], **vars(_parser(words[0]).parse(words[1:])))
 
 
@@ -90,7 +90,7 @@ def folder_of(options: argparse.Namespace) -> SuiteFolder:
     if "/" in name or not folder.manifest.is_file():
         names = suite_names(options.results)
         begun = suggestion(name, names) if names else f" {options.results / SUITES} has none."
-        raise ConfigError(f"The suite '{shown(name)}' has not been started.{begun}")
+        raise ConfigError(f"The suite '{quoted(name)}' has not been started.{begun}")
     return folder
 
 
@@ -125,7 +125,7 @@ def _parser(command: str) -> OptionParser:
 
 def _launcher(text: str) -> str:
     if text not in LAUNCHERS:
-        raise argparse.ArgumentTypeError(f"there is no '{shown(text)}'.{suggestion(text, LAUNCHERS)}".rstrip("."))
+        raise argparse.ArgumentTypeError(f"there is no '{quoted(text)}'.{suggestion(text, LAUNCHERS)}".rstrip("."))
     return text
 
 

@@ -15,7 +15,7 @@ from suites.state.table import Cell, SuiteTable, last_line, live, suite_table
 from suites.state.trials import SearchPlan
 from utils.console import terminal_width
 from utils.files.whole_files import write_whole
-from utils.plain_values import counted, shown
+from utils.plain_values import counted, quoted
 from utils.timehelper import about
 
 # seconds between drawings, and between looks
@@ -110,7 +110,7 @@ def trials_text(plan: SearchPlan, rows: Sequence[TrialRow], width: int | None = 
         Column("state", [row.state for row in best], text=True),
         Column(plan.metric or "value", ["" if row.value is None else f"{row.value:.4g}" for row in best]),
         Column("runs", [f"{row.done}/{len(row.trial.runs)}" for row in best]),
-        *(Column(key, [shown(row.trial.settings.get(key, "")) for row in best]) for key in settings),
+        *(Column(key, [quoted(row.trial.settings.get(key, "")) for row in best]) for key in settings),
         Column("last error", [last_line(row.error) for row in best], text=True),
     ]
     lines = [trials_summary(plan, rows)[:width], "", *lines_of(columns, width)]

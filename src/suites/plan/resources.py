@@ -11,7 +11,7 @@ from suites.state.state import Attempt
 from utils.config.options import Option
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.processes.cores import VARIABLE as CORES
 
 RESOURCES = {
@@ -123,10 +123,10 @@ def _gpus() -> list[str]:
 def require_known(where: str, mapping: Any, keys: Any) -> None:
     """Raises: ConfigError: no mapping, or one with a key that is not among `keys`."""
     if not isinstance(mapping, Mapping):
-        raise ConfigError(f"{where}={shown(mapping)}: expected a mapping of keys to values.")
+        raise ConfigError(f"{where}={quoted(mapping)}: expected a mapping of keys to values.")
     for key in mapping:
         if key not in keys:
-            raise ConfigError(f"{where and f'{where}: '}unknown key '{shown(key)}'.{suggestion(key, keys)}")
+            raise ConfigError(f"{where and f'{where}: '}unknown key '{quoted(key)}'.{suggestion(key, keys)}")
 
 
 def read_resources(value: Any) -> dict[str, Any]:
@@ -137,11 +137,11 @@ def read_resources(value: Any) -> dict[str, Any]:
         made[key] = option.checked(f"resources.{key}", value[key]) if key in value else option.default
     for line in made["slurm"]:
         if not isinstance(line, str) or not line.startswith("--") or not line.isprintable():
-            raise ConfigError(f"resources.slurm: {shown(line)} is no option of sbatch, such as --partition=gpu.")
+            raise ConfigError(f"resources.slurm: {quoted(line)} is no option of sbatch, such as --partition=gpu.")
     for key in ("shell", "inside"):
         for line in [made[key]] if key == "inside" else made[key]:
             if not isinstance(line, str) or not line.isprintable():
-                raise ConfigError(f"resources.{key}: {shown(line)} is no line of shell, such as module load cuda.")
+                raise ConfigError(f"resources.{key}: {quoted(line)} is no line of shell, such as module load cuda.")
     if made["gpus"] is not None and made["gpus"] > 1 and made["gpus"] != int(made["gpus"]):
         raise ConfigError(f"resources.gpus={made['gpus']}: a share of one GPU, or a whole number of them.")
     return made

@@ -26,7 +26,7 @@ from suites.state.trials import MAXIMIZE, MINIMIZE, MOST_TRIALS
 from utils.config.merging import recursive_dict_update
 from utils.config.options import Option
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,7 +154,7 @@ def read_search(value: Any) -> Search:
 def _ranges(where: str, value: Any) -> Iterator[tuple[Path, Range]]:
     """(path of a key, range), of every one."""
     if not isinstance(value, Mapping) or not value:
-        raise ConfigError(f"{where}={shown(value)}: expected ranges by config key, as in lr: {{uniform: [0, 1]}}.")
+        raise ConfigError(f"{where}={quoted(value)}: expected ranges by config key, as in lr: {{uniform: [0, 1]}}.")
     for key, inner in value.items():
         if isinstance(inner, Mapping) and len(inner) == 1 and (kind := next(iter(inner))) in KINDS:
             yield (key,), Range(kind, _checked(f"{where}.{key}", kind, inner[kind]))
@@ -162,24 +162,24 @@ def _ranges(where: str, value: Any) -> Iterator[tuple[Path, Range]]:
             yield from (((key, *path), one) for path, one in _ranges(f"{where}.{key}", inner))
         else:
             kinds = ", ".join(KINDS)
-            raise ConfigError(f"{where}.{key}={shown(inner)}: expected one of {kinds}, as in {{choice: [1, 2]}}.")
+            raise ConfigError(f"{where}.{key}={quoted(inner)}: expected one of {kinds}, as in {{choice: [1, 2]}}.")
 
 
 def _checked(where: str, kind: str, bounds: Any) -> list:
     if not isinstance(bounds, list) or not bounds:
-        raise ConfigError(f"{where}.{kind}={shown(bounds)}: expected a list.")
+        raise ConfigError(f"{where}.{kind}={quoted(bounds)}: expected a list.")
     if kind == "choice":
         # 5 is another choice than "5", and than 5.0
-        texts = [(type(one), shown(one, 10**6)) for one in bounds]
+        texts = [(type(one), quoted(one, 10**6)) for one in bounds]
         if twice := next((text for text in texts if texts.count(text) > 1), None):
-            raise ConfigError(f"{where}.choice: {shown(twice[1])} is in the list twice.")
+            raise ConfigError(f"{where}.choice: {quoted(twice[1])} is in the list twice.")
         return bounds
     if len(bounds) != 2 or not all(type(one) in _types(kind) and math.isfinite(one) for one in bounds):
         numbers = "whole numbers" if kind == "int" else "numbers"
-        raise ConfigError(f"{where}.{kind}={shown(bounds)}: expected two {numbers}, the least and the greatest.")
+        raise ConfigError(f"{where}.{kind}={quoted(bounds)}: expected two {numbers}, the least and the greatest.")
     if not bounds[0] < bounds[1] or (kind == "log_uniform" and bounds[0] <= 0):
         above = " and both are above 0" if kind == "log_uniform" else ""
-        raise ConfigError(f"{where}.{kind}={shown(bounds)}: the first is the smaller one{above}.")
+        raise ConfigError(f"{where}.{kind}={quoted(bounds)}: the first is the smaller one{above}.")
     return bounds
 
 

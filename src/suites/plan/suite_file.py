@@ -16,7 +16,7 @@ from utils.files.file_names import require_plain_name
 from utils.files.written_numbers import plain, texts_of
 from utils.files.yaml_files import load_written
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 FAMILY = "suites"
 KEYS = (
@@ -115,9 +115,9 @@ def suite_path(name: str) -> Path:
         if os.path.isfile(path):
             return path
     if is_path:
-        raise ConfigError(f"There is no file {shown(name, 300)}.")
-    where = f" Nor is there a file {shown(own[0].name)} in {os.path.abspath(own[0].parent)}."
-    raise ConfigError(f"There is no suite '{shown(name, 300)}'.{suggestion(name, suite_names())}{where}")
+        raise ConfigError(f"There is no file {quoted(name, 300)}.")
+    where = f" Nor is there a file {quoted(own[0].name)} in {os.path.abspath(own[0].parent)}."
+    raise ConfigError(f"There is no suite '{quoted(name, 300)}'.{suggestion(name, suite_names())}{where}")
 
 
 def read_suite(path: Path) -> SuiteFile:
@@ -141,7 +141,7 @@ def _suite(path: Path, content: dict) -> SuiteFile:
     name = content.get("name", path.stem)
     if not is_token(name) or len(name) > LONGEST_SCENARIO:
         raise ConfigError(
-            f"name={shown(name)}: expected a plain file name: at most {LONGEST_SCENARIO} letters, digits and _ . + -, "
+            f"name={quoted(name)}: expected a plain file name: at most {LONGEST_SCENARIO} letters, digits and _ . + -, "
             "of which . + - do not come first."
         )
     algorithms = _names("algorithms", content.get("algorithms"))
@@ -172,13 +172,13 @@ def _suite(path: Path, content: dict) -> SuiteFile:
 def _names(key: str, value: Any) -> list[str]:
     value = [value] if isinstance(value, str) else value
     if not isinstance(value, list) or not value:
-        found = "is missing" if value is None else f"has {shown(value)}"
+        found = "is missing" if value is None else f"has {quoted(value)}"
         raise ConfigError(f"{key} {found}: expected a list of names, as in {key}: [a, b].")
     for name in value:
         if not isinstance(name, str) or not name:
-            raise ConfigError(f"{key}: {shown(name)} is not a name; put names that look like numbers into quotes.")
+            raise ConfigError(f"{key}: {quoted(name)} is not a name; put names that look like numbers into quotes.")
         if value.count(name) > 1:
-            raise ConfigError(f"{key}: {shown(name)} is in the list twice.")
+            raise ConfigError(f"{key}: {quoted(name)} is in the list twice.")
     return value
 
 
@@ -192,7 +192,7 @@ def _scenarios(content: dict) -> list[tuple[str, str]]:
     for environment in maps:
         if environment not in environments:
             raise ConfigError(
-                f"maps: '{shown(environment)}' is not among the environments.{suggestion(environment, environments)}"
+                f"maps: '{quoted(environment)}' is not among the environments.{suggestion(environment, environments)}"
             )
     return [
         (environment, name)
@@ -205,10 +205,10 @@ def _seeds(value: Any) -> list[int]:
     if type(value) is int and 1 <= value <= MOST_SEEDS:
         return list(range(1, value + 1))
     if not isinstance(value, list) or not 1 <= len(value) <= MOST_SEEDS:
-        raise ConfigError(f"seeds={shown(value)}: expected how many (1 to {MOST_SEEDS}), or a list of them.")
+        raise ConfigError(f"seeds={quoted(value)}: expected how many (1 to {MOST_SEEDS}), or a list of them.")
     for seed in value:
         if type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
-            raise ConfigError(f"seeds: {shown(seed)} is not a whole number from 0 to {LARGEST_SEED}.")
+            raise ConfigError(f"seeds: {quoted(seed)} is not a whole number from 0 to {LARGEST_SEED}.")
         if value.count(seed) > 1:
             raise ConfigError(f"seeds: {seed} is in the list twice.")
     return value
@@ -216,7 +216,7 @@ def _seeds(value: Any) -> list[int]:
 
 def _settings(where: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{where}={shown(value)}: expected a mapping of config keys to values.")
+        raise ConfigError(f"{where}={quoted(value)}: expected a mapping of config keys to values.")
     for key, instead in OWN.items():
         if key in value:
             advice = f"it comes from {instead}" if instead else "a suite trains new runs"
@@ -233,7 +233,9 @@ def _overrides(value: Any) -> dict[str, dict[str, dict[str, Any]]]:
             raise ConfigError(f"overrides.{axis}: every suite has an axis of this name; choose another one.")
         require_plain_name("overrides", axis)
         if not isinstance(choices, Mapping) or not choices:
-            raise ConfigError(f"overrides.{axis}={shown(choices)}: expected named settings, as in low: {{lr: 0.0001}}.")
+            raise ConfigError(
+                f"overrides.{axis}={quoted(choices)}: expected named settings, as in low: {{lr: 0.0001}}."
+            )
         for name, settings in choices.items():
             require_plain_name(f"overrides.{axis}", name)
             made.setdefault(axis, {})[name] = _settings(f"overrides.{axis}.{name}", settings or {})
@@ -243,7 +245,7 @@ def _overrides(value: Any) -> dict[str, dict[str, dict[str, Any]]]:
 def _items(key: str, content: dict) -> list[tuple[int, Any]]:
     value = content.get(key, [])
     if not isinstance(value, list):
-        raise ConfigError(f"{key}={shown(value)}: expected a list.")
+        raise ConfigError(f"{key}={quoted(value)}: expected a list.")
     return list(enumerate(value, 1))
 
 
@@ -258,8 +260,8 @@ def _condition(suite: SuiteFile, where: str, value: Any) -> dict[str, list]:
         for one in condition[axis]:
             if one not in (known := suite.values(axis)):
                 if known == [""]:
-                    raise ConfigError(f"{where}: the suite has no maps, so none is {shown(one)}.")
-                raise ConfigError(f"{where}: the suite has no {axis} {shown(one)}.{suggestion(one, known, limit=30)}")
+                    raise ConfigError(f"{where}: the suite has no maps, so none is {quoted(one)}.")
+                raise ConfigError(f"{where}: the suite has no {axis} {quoted(one)}.{suggestion(one, known, limit=30)}")
     return condition
 
 
@@ -273,11 +275,11 @@ def _case(suite: SuiteFile, where: str, value: Any) -> tuple[dict[str, list], di
 
 def _zipped(suite: SuiteFile, value: Any) -> list[list[str]]:
     if not isinstance(value, list) or not all(isinstance(group, list) and len(group) > 1 for group in value):
-        raise ConfigError(f"zip={shown(value)}: expected lists of axes, as in zip: [[rate, width]].")
+        raise ConfigError(f"zip={quoted(value)}: expected lists of axes, as in zip: [[rate, width]].")
     axes, seen = [axis for axis in suite.axes if axis != "environment"], set()
     for axis in (axis for group in value for axis in group):
         if axis not in axes:
-            raise ConfigError(f"zip: there is no axis '{shown(axis)}'.{suggestion(axis, axes)}")
+            raise ConfigError(f"zip: there is no axis '{quoted(axis)}'.{suggestion(axis, axes)}")
         if axis in seen:
             raise ConfigError(f"zip: '{axis}' stands there twice.")
         seen.add(axis)

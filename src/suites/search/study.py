@@ -13,7 +13,7 @@ from suites.state.runs import DONE, FAILED
 from suites.state.trials import PRUNED, Trial
 from utils.errors import ConfigError
 from utils.files.whole_files import write_whole
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 INSTALL = "pip install -r requirements-cluster.txt"
 
@@ -176,4 +176,4 @@ def _distribution(one: Range) -> Any:
 
 def _label(choice: Any) -> Any:
     """A choice as Optuna takes it: it compares choices, and knows neither lists nor mappings."""
-    return choice if isinstance(choice, str | int | float | None) else shown(choice, 10**6)
+    return choice if isinstance(choice, str | int | float | None) else quoted(choice, 10**6)

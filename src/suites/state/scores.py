@@ -19,7 +19,7 @@ from suites.state.state import Attempt, SuiteFolder
 from suites.state.trials import PRUNED, SearchPlan, Trial
 from utils.files.regular_files import read_regular
 from utils.numbers.interquartile import iqm
-from utils.plain_values import counted, shown
+from utils.plain_values import counted, quoted
 
 _ORDER = (DONE, RUNNING, WAITING, PRUNED, FAILED)
 
@@ -143,7 +143,7 @@ def trials_summary(plan: SearchPlan, rows: Sequence[TrialRow]) -> str:
 
 def settings_text(settings: Mapping[str, Any]) -> str:
     """A trial's settings on one line."""
-    return " ".join(f"{key}={shown(value)}" for key, value in settings.items())
+    return " ".join(f"{key}={quoted(value)}" for key, value in settings.items())
 
 
 def failure_of(trial: Trial, newest: Mapping[str, Attempt]) -> str | None:

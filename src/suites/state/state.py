@@ -24,7 +24,7 @@ from utils.errors import ConfigError
 from utils.files.regular_files import read_regular
 from utils.files.whole_files import write_whole
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # bytes; a suite has at most 10,000 runs, of which each takes about a kilobyte
 LARGEST_SUITE, LARGEST_ATTEMPT = 64 * 2**20, 2**17
@@ -162,7 +162,7 @@ class SuiteFolder:
         except FileNotFoundError:
             names = suite_names(self.results)
             raise ConfigError(
-                f"There is no suite '{shown(self.name)}' in {self.results / SUITES}.{suggestion(self.name, names, 20)}"
+                f"There is no suite '{quoted(self.name)}' in {self.results / SUITES}.{suggestion(self.name, names, 20)}"
             ) from None
         except OSError as error:
             raise ConfigError(f"{self.manifest} cannot be read: {error.strerror}.") from None
@@ -174,7 +174,7 @@ class SuiteFolder:
         if not isinstance(content, dict) or not isinstance(content.get("runs"), list):
             raise ConfigError(f"{self.manifest} is not the file of a suite.")
         if content.get("version") != VERSION:
-            raise ConfigError(f"{self.manifest} has the version {shown(content.get('version'))}, not {VERSION}.")
+            raise ConfigError(f"{self.manifest} has the version {quoted(content.get('version'))}, not {VERSION}.")
         return content
 
     def plan(self) -> SearchPlan:

@@ -7,7 +7,7 @@ from typing import Any
 from utils.config.merging import config_path
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 PAGE = "docs/digideep.md, 'Theirs and ours'"
 RUNNER = "digideep.pipeline.Runner"
@@ -212,11 +212,11 @@ def stays(cpanel: Mapping[str, Any], key: str, value: Any, instead: str) -> None
         ConfigError: the panel has another value; the message has what to do instead.
     """
     if cpanel[key] != value:
-        raise ConfigError(f"cpanel.{key}={shown(cpanel[key])}: it stays {value}: {instead} ({PAGE})")
+        raise ConfigError(f"cpanel.{key}={quoted(cpanel[key])}: it stays {value}: {instead} ({PAGE})")
 
 
 def _require_agent(given: str, expected: str) -> None:
     if given == expected:
         return
     hint = f"--config={AGENTS[given]} has it" if given in AGENTS else "docs/own_learner.md says how to add your own"
-    raise ConfigError(f"cpanel.agent_type={shown(given)}: this file is {expected}; {hint} ({PAGE})")
+    raise ConfigError(f"cpanel.agent_type={quoted(given)}: this file is {expected}; {hint} ({PAGE})")

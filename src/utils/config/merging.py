@@ -12,7 +12,7 @@ from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 CONFIG_DIR = Path(__file__).resolve().parents[3] / "config"
 # an algorithm's configs that are no YAML, and may choose the environment: parameter files, and those of enn-trainer
@@ -47,9 +47,9 @@ def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), 
         path = next((Path(folder, name) for folder in folders if os.path.isfile(os.path.join(folder, name))), None)
         if path is None:
             searched = "" if os.path.isabs(name) else f" in {_listed(folders)}"
-            raise ConfigError(f"There is no config file {shown(name, 300)}{searched}.")
+            raise ConfigError(f"There is no config file {quoted(name, 300)}{searched}.")
         return path
-    given = shown(name, 40)
+    given = quoted(name, 40)
     key = key or {"algs": f"--config={given}", "envs": f"--env-config={given}"}[family]
     # ours have names, and no paths
     for folder in (*([CONFIG_DIR / family] if os.path.basename(name) == name else []), *folders):

@@ -10,7 +10,7 @@ from utils.errors import ConfigError
 from utils.files.written_numbers import WrittenFloat, WrittenInt
 from utils.nearest import suggestion
 from utils.numbers.schedules import Schedule
-from utils.plain_values import LARGEST_NUMBER, shown
+from utils.plain_values import LARGEST_NUMBER, quoted
 
 # The largest sensible values, by the unit of a key; whether they fit a machine's memory is checked once the sizes of
 # the environment are known (experiment/assembly.py, runners/base.py). The system waits for 2^31 milliseconds at most.
@@ -94,24 +94,24 @@ class Option:
             # the command line takes Python's literals, in which names have quotes
             example = f"'{key}=[\"staircase\", [0, 0.1], [1000, 0.01]]'"
             raise ConfigError(
-                f"{key}={shown(value)}: it is not a list. A schedule's kind needs its own quotes: {example}."
+                f"{key}={quoted(value)}: it is not a list. A schedule's kind needs its own quotes: {example}."
             )
         value = converted(key, value, self.example, self.kind)
         for wanted, holds in self.bounds().items():
             if not holds(value):
-                raise ConfigError(f"{key}={shown(value)}: it must be {wanted}.")
+                raise ConfigError(f"{key}={quoted(value)}: it must be {wanted}.")
         if self.choices and value not in self.choices:
-            raise ConfigError(f"{key}={shown(value)}: no such choice.{suggestion(value, self.choices)}")
+            raise ConfigError(f"{key}={quoted(value)}: no such choice.{suggestion(value, self.choices)}")
         return value
 
     def _checked_schedule(self, key: str, value: Any) -> Any:
         try:
             points = Schedule.of(value).points
         except ValueError as error:
-            raise ConfigError(f"{key}={shown(str(value))}: {error}") from None
+            raise ConfigError(f"{key}={quoted(str(value))}: {error}") from None
         for wanted, holds in self.bounds().items():
             if not all(holds(number) for _, number in points):
-                raise ConfigError(f"{key}={shown(str(value))}: every value of the schedule must be {wanted}.")
+                raise ConfigError(f"{key}={quoted(str(value))}: every value of the schedule must be {wanted}.")
         return value
 
     @property
@@ -172,7 +172,7 @@ def converted(key: str, value: Any, example: Any, kind: type | None = None) -> A
             if isinstance(value, str) and value.startswith("["):
                 # the command line takes Python's literals, in which texts have quotes
                 raise ConfigError(
-                    f"{key}={shown(value)}: it is not a list. Texts in a list need quotes of their own: "
+                    f"{key}={quoted(value)}: it is not a list. Texts in a list need quotes of their own: "
                     f'\'{key}=["first", {{"second": {{"size": 3}}}}]\'.'
                 )
             if isinstance(value, str):
@@ -184,7 +184,7 @@ def converted(key: str, value: Any, example: Any, kind: type | None = None) -> A
             expected = "a mapping of keys to values"
         case _:
             return value
-    text = shown(value)
+    text = quoted(value)
     found = "nothing (null)" if value is None else f"'{text}'" if text == value else text
     raise ConfigError(f"{key}={text}: expected {expected}, found {found}, as in '{key}={example}'.")
 

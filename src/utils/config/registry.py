@@ -9,7 +9,7 @@ from utils.config.options import SHARED, Option
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 _plugins: dict[str, None] = {}
 # of them in a message, the newest
@@ -98,12 +98,12 @@ class Registry(MutableMapping):
         try:
             return self._entries[name]
         except (KeyError, TypeError):
-            names = [shown(plugin, 200) for plugin in _plugins]
+            names = [quoted(plugin, 200) for plugin in _plugins]
             if len(names) > MOST_SHOWN:
                 names = [f"{len(names) - MOST_SHOWN} more", *names[-MOST_SHOWN:]]
             plugins = f"Plugins that were loaded: {', '.join(names)}." if names else "No plugins were loaded."
             hint = suggestion(name, self._entries)
-            raise ConfigError(f"Unknown {self.kind} '{shown(name)}'.{hint} {plugins}") from None
+            raise ConfigError(f"Unknown {self.kind} '{quoted(name)}'.{hint} {plugins}") from None
 
     def defaults_of(self, part: Any) -> dict[str, Any]:
         """The defaults that a class (or a factory) or an ancestor of it is declared with."""

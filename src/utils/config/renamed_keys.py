@@ -10,7 +10,7 @@ from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import nearest
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # former key -> key
 KEYS = {
@@ -70,7 +70,7 @@ def require_one_value(key: str, value: Any, name: str, other: Any) -> None:
     if _new(key, value)[1] != _new(name, other)[1]:
         former, present = (key, name) if key in KEYS else (name, key)
         raise ConfigError(
-            f"{key}={shown(str(value))} and {name}={shown(str(other))}: {former} is the former name of {present}. "
+            f"{key}={quoted(str(value))} and {name}={quoted(str(other))}: {former} is the former name of {present}. "
             "Leave one of them out."
         )
 

@@ -12,7 +12,7 @@ from utils.config.imports import is_absent
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 def imported(option: str, plugin: str) -> ModuleType:
@@ -31,7 +31,7 @@ def imported(option: str, plugin: str) -> ModuleType:
         if not plugin.endswith(".py") and is_absent(plugin, error):
             hint = did_you_mean(plugin, (module.name for module in pkgutil.iter_modules([folder])))
             raise ConfigError(
-                f"{option}: importing '{shown(plugin)}' failed: {error}, neither installed nor in {folder}.{hint}"
+                f"{option}: importing '{quoted(plugin)}' failed: {error}, neither installed nor in {folder}.{hint}"
             ) from error
         package = (error.name or "").partition(".")[0]
         raise ConfigError(

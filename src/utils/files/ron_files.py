@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from utils.errors import ConfigError
 from utils.files.regular_files import read_text
-from utils.plain_values import DEEPEST, shown
+from utils.plain_values import DEEPEST, quoted
 
 LARGEST_FILE = 2**20
 _SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -122,7 +122,7 @@ class _Reader:
             if isinstance(key, dict | list) or key in entries:
                 self._at = place
                 self._refuse(
-                    "a key is no plain value" if isinstance(key, dict | list) else f"{shown(key)} is there twice"
+                    "a key is no plain value" if isinstance(key, dict | list) else f"{quoted(key)} is there twice"
                 )
             self._expect(":")
             entries[key] = self._value()
@@ -134,7 +134,7 @@ class _Reader:
         try:
             return int(digits, 0) if re.fullmatch(r"[-+]?(0[xob].*|0|[1-9]\d*)", digits) else float(digits)
         except ValueError:
-            self._refuse(f"{shown(text)} is no number")
+            self._refuse(f"{quoted(text)} is no number")
 
     def _unescaped(self, found: re.Match) -> str:
         def one(escape: re.Match) -> str:
@@ -145,7 +145,7 @@ class _Reader:
                 except (ValueError, OverflowError):
                     self._refuse(f"\\{code} is no character")
             if code not in _ESCAPES:
-                self._refuse(f"a text has {shown(escape[0])}, which is no escape sequence")
+                self._refuse(f"a text has {quoted(escape[0])}, which is no escape sequence")
             return _ESCAPES[code]
 
         return _ESCAPE.sub(one, found[1])
@@ -180,7 +180,7 @@ class _Reader:
             self._at = found.end()
 
     def _next(self) -> str:
-        return "the end of the file" if self._at >= len(self._text) else f"'{shown(self._text[self._at :][:12])}'"
+        return "the end of the file" if self._at >= len(self._text) else f"'{quoted(self._text[self._at :][:12])}'"
 
     def _refuse(self, problem: str) -> NoReturn:
         line = self._text.count("\n", 0, self._at) + 1

@@ -9,7 +9,7 @@ import yaml
 from utils.errors import ConfigError
 from utils.files.regular_files import read_text
 from utils.files.written_numbers import plain, written
-from utils.plain_values import DEEPEST, escaped, problem_of, problem_of_key, shown
+from utils.plain_values import DEEPEST, escaped, problem_of, problem_of_key, quoted
 
 # our largest one has 10,000 bytes
 LARGEST_FILE = 2**17
@@ -57,7 +57,7 @@ def _construct_mapping(loader: _Loader, node: yaml.MappingNode):
 def _construct_number(loader: _Loader, node: yaml.Node):
     # Python takes the longer for a number the longer it is
     if isinstance(node.value, str) and len(node.value) > LONGEST_NUMBER:
-        raise _Refused(f"the number {shown(node.value)} is {len(node.value)} characters long", node)
+        raise _Refused(f"the number {quoted(node.value)} is {len(node.value)} characters long", node)
     return written(yaml.SafeLoader.yaml_constructors[node.tag](loader, node), node.value)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from utils.errors import MusterError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.sizes import readable_size
 
 # files of a control group's limit, use and statistics, and the entry of the latter that can be given back
@@ -58,7 +58,7 @@ def memory_reason(error: BaseException) -> str:
 def usual_explanation(reason: str) -> str:
     """Of a program of which nothing more is known."""
     return (
-        f"There is not enough memory: {shown(reason, 300)}. Choose a smaller batch_size, batch_size_run, buffer_size "
+        f"There is not enough memory: {quoted(reason, 300)}. Choose a smaller batch_size, batch_size_run, buffer_size "
         "or smaller networks."
     )
 

@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 SOURCE = Path(__file__).resolve().parents[2]
 # those whose arithmetic a run consists of
@@ -32,5 +32,5 @@ def differences(theirs: dict[str, str]) -> list[str]:
     """The differences from `theirs`, such as "torch 2.12.0 then, 2.13.0 now"."""
     ours = code_version()
     return [
-        f"{name} {shown(theirs.get(name))} then, {ours[name]} now" for name in ours if theirs.get(name) != ours[name]
+        f"{name} {quoted(theirs.get(name))} then, {ours[name]} now" for name in ours if theirs.get(name) != ours[name]
     ]

@@ -3,7 +3,7 @@
 import os
 
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 # set by suites, whose runs share a machine
 VARIABLE = "MUSTER_CORES"
@@ -20,5 +20,5 @@ def usable_cores() -> int:
     if not share:
         return pinned
     if not (share.isascii() and share.isdigit() and int(share)):
-        raise ConfigError(f"The environment variable {VARIABLE}={shown(share)} must be a whole number, at least 1.")
+        raise ConfigError(f"The environment variable {VARIABLE}={quoted(share)} must be a whole number, at least 1.")
     return min(pinned, int(share))

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from utils.errors import ConfigError, MusterError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 INSTALL = "pip install -r requirements-cluster.txt"
 # bytes of memory for objects of a cluster of our own: Ray would take 30 % of the machine's
@@ -59,7 +59,7 @@ class RayCluster:
         address = address or os.environ.get("RAY_ADDRESS") or None
         if address and "://" in address:
             raise ConfigError(
-                f"The address {shown(address)}: expected HOST:PORT of a cluster's head, or auto. Ray's client "
+                f"The address {quoted(address)}: expected HOST:PORT of a cluster's head, or auto. Ray's client "
                 "(ray://) cannot be used; start the command on a machine of the cluster."
             )
         self.own, self._lock = address in (None, "local"), -1
@@ -157,7 +157,7 @@ def _shorten_notes() -> None:
 def note(data: Mapping[str, Any], ignore_prefix: bool = False) -> None:
     """Print the first line of one of Ray's notes, in place of Ray's function with these arguments."""
     first = "".join(map(str, data["lines"][:1])).strip().partition("\n")[0]
-    print(f"Ray: {shown(' '.join(first.split()), 300)}", file=sys.stderr, flush=True)
+    print(f"Ray: {quoted(' '.join(first.split()), 300)}", file=sys.stderr, flush=True)
 
 
 def _forget_tokens() -> None:
@@ -173,12 +173,12 @@ def _require_listener(address: str) -> None:
     """Raises: ConfigError: nothing listens there, for which Ray would wait for minutes."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 2**16:
-        raise ConfigError(f"The address {shown(address)}: expected HOST:PORT of a cluster's head, or auto.")
+        raise ConfigError(f"The address {quoted(address)}: expected HOST:PORT of a cluster's head, or auto.")
     try:
         socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
     except OSError as error:
         reason = error.strerror or "it does not answer"
-        raise ConfigError(f"There is no cluster of Ray at {shown(address)}: {reason}.") from None
+        raise ConfigError(f"There is no cluster of Ray at {quoted(address)}: {reason}.") from None
 
 
 def _sweep() -> None:

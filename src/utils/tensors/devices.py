@@ -11,7 +11,7 @@ from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.processes.available_memory import available_memory
 
 AUTO, CPU, CUDA, MPS = "auto", "cpu", "cuda", "mps"
@@ -60,11 +60,11 @@ def require_device(key: str, name: str) -> None:
         none = "there is no CUDA device here" if card and "cuda:0" not in here else "this machine has no such device"
         # a suggestion of another device than a card's would be none for who asks for a card
         alike = did_you_mean(name, [device for device in here if device != CPU])
-        raise ConfigError(f"{key}={shown(name)}: {none}.{alike} {has} Use {key}=auto or one of these.")
+        raise ConfigError(f"{key}={quoted(name)}: {none}.{alike} {has} Use {key}=auto or one of these.")
     # who writes gpu means a card, though cpu looks more like it
     hint = did_you_mean(re.sub("^gpu", CUDA, name.lower()), [AUTO, CPU, CUDA, MPS, *here])
     raise ConfigError(
-        f"{key}={shown(name)}: no such choice.{hint} Allowed: auto, cpu, cuda, cuda:N (card N, from 0) and mps. {has}"
+        f"{key}={quoted(name)}: no such choice.{hint} Allowed: auto, cpu, cuda, cuda:N (card N, from 0) and mps. {has}"
     )
 
 

@@ -20,8 +20,7 @@ from suites.state.table import SuiteTable, last_line, live, suite_table
 from suites.state.trials import SearchPlan
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import counted
-from utils.plain_values import shown as plain
+from utils.plain_values import counted, quoted
 from utils.timehelper import about
 
 PATH = "/suites"
@@ -172,7 +171,7 @@ def _search(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> list[Any]:
 
 
 def _cell(value: Any) -> Any:
-    return value if type(value) in (int, float) else plain(value)
+    return value if type(value) in (int, float) else quoted(value)
 
 
 def _read(context: Context, name: str) -> tuple:

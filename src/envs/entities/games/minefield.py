@@ -7,7 +7,7 @@ from typing import Any
 from envs.entities import ActionSpace, CategoricalActionMask, CategoricalActionSpace, Entity, Observation, ObsSpace
 from envs.entities.games.seeded import SeededGame, require_whole
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 VEHICLE, MINE, TARGET, MOVE = "Vehicle", "Mine", "Target", "move"
 LABELS = ["turn left", "move forward", "turn right"]
@@ -39,7 +39,7 @@ class Minefield(SeededGame):
         super().__init__()
         require_whole(self, {"max_mines": (max_mines, 1), "max_steps": (max_steps, 1)})
         if type(width) not in (int, float) or not 4 * REACH <= width < math.inf:
-            raise ConfigError(f"Minefield: width={shown(width)} must be a number, at least {4 * REACH}.")
+            raise ConfigError(f"Minefield: width={quoted(width)} must be a number, at least {4 * REACH}.")
         self.max_mines, self.max_steps, self.translate, self.width = max_mines, max_steps, translate, width
         self.episode_limit = max_steps
         self.vehicle, self.target, self.direction = (0.0, 0.0), (0.0, 0.0), 0.0

@@ -4,7 +4,7 @@ import random
 
 from envs.entities import Environment
 from utils.errors import ConfigError
-from utils.plain_values import shown
+from utils.plain_values import quoted
 
 
 class SeededGame(Environment):
@@ -33,5 +33,5 @@ def require_whole(game: object, least: dict[str, tuple[int, int]]) -> None:
     for key, (value, minimum) in least.items():
         if type(value) is not int or value < minimum:
             raise ConfigError(
-                f"{type(game).__name__}: {key}={shown(value)} must be a whole number, at least {minimum}."
+                f"{type(game).__name__}: {key}={quoted(value)} must be a whole number, at least {minimum}."
             )

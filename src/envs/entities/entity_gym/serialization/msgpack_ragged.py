@@ -7,7 +7,7 @@ import numpy as np
 from envs.entities import actions, observation
 from envs.entities.entity_gym import vec_env
 from utils.files.message_pack import number_type, packed, unpacked
-from utils.plain_values import shown
+from utils.plain_values import quoted
 from utils.ragged.buffer import RaggedBuffer
 
 CLASSES = {
@@ -61,7 +61,7 @@ def ragged_buffer_encode(obj: Any) -> Any:
         return {b"nd": False, b"type": obj.dtype.str, b"data": obj.tobytes()}
     name = type(obj).__name__
     if CLASSES.get(name) is not type(obj):
-        raise TypeError(f"{shown(obj)} cannot be recorded: it is no array, and no object of entity-gym's.")
+        raise TypeError(f"{quoted(obj)} cannot be recorded: it is no array, and no object of entity-gym's.")
     data = {key: value for key, value in vars(obj).items() if key != OURS.get(name) or value}
     return {"__classname__": name, "data": data}
 
@@ -76,7 +76,7 @@ def ragged_buffer_decode(obj: Any) -> Any:
         return RaggedBuffer.from_flattened(obj["__flattened__"], obj["__lengths__"])
     if "__classname__" in obj:
         if obj["__classname__"] not in CLASSES:
-            raise ValueError(f"it has an object of {shown(obj['__classname__'])}, which is no class of entity-gym's")
+            raise ValueError(f"it has an object of {quoted(obj['__classname__'])}, which is no class of entity-gym's")
         return CLASSES[obj["__classname__"]](**obj["data"])
     return obj
 
