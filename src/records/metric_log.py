@@ -69,7 +69,7 @@ class MetricLog:
 
     def append(self, *rows: MetricRow) -> None:
         """Log rows, in one write; before `open` they are kept in memory."""
-        lines = (f"{row.t_env},{row.episode},{row.seconds:.3f},{quoted(row.key)},{row.value!r}\n" for row in rows)
+        lines = (f"{row.t_env},{row.episode},{row.seconds:.3f},{csv_cell(row.key)},{row.value!r}\n" for row in rows)
         self._file.append("".join(lines).encode("utf-8", "backslashreplace"))
 
     def flush(self, to_disk: bool = False) -> bool:
@@ -144,7 +144,7 @@ def progress(results: Path, token: str) -> tuple[int, float] | None:
     return (rows[-1].t_env, rows[-1].seconds) if rows else None
 
 
-def quoted(key: str) -> str:
+def csv_cell(key: str) -> str:
     """A key as it stands in a row: in quotes if it has a comma, a quote or a line's end."""
     return '"' + key.replace('"', '""') + '"' if any(c in key for c in ',"\r\n') else key
 
