@@ -49,8 +49,7 @@ class RareInfos:
         for name in sorted(self._missing):
             self._console.warning(
                 f"env_args.infos: '{quoted(name)}' has not appeared in {counted(self._episodes, 'episode')} of "
-                "training."
-                f"{did_you_mean(name, names)}{which}"
+                f"training.{did_you_mean(name, names)}{which}"
             )
         self._missing = set()
 

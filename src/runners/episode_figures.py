@@ -106,9 +106,8 @@ class EpisodeFigures:
         self._taken.add(name)
         if own:
             self._warn(
-                f"The environment's info has '{quoted(text)}', but '{quoted(text)}_mean' is the run's own "
-                "statistic; the "
-                f"environment's entry is logged as '{quoted(name)}_mean'."
+                f"The environment's info has '{quoted(text)}', but '{quoted(text)}_mean' is the run's own statistic; "
+                f"the environment's entry is logged as '{quoted(name)}_mean'."
             )
         elif name != text:
             self._warn(f"The environment's info has '{quoted(text)}', which is logged as '{quoted(name)}_mean'.")

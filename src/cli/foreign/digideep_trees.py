@@ -190,8 +190,7 @@ def _leaves(tree: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if kind not in PRESETS:
         raise ConfigError(
             f"agents.{quoted(name)}.type={quoted(kind)}: it is one of {', '.join(PRESETS)}; "
-            "docs/own_learner.md says how "
-            f"to add your own ({PAGE})"
+            f"docs/own_learner.md says how to add your own ({PAGE})"
         )
     parts = {"runner": tree["runner"], "agent": agent, "memory": tree["memory"]}
     parts["env"] = {key: value for key, value in tree["env"].items() if key not in ("config", *WRAPPERS)}

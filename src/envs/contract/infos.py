@@ -43,9 +43,8 @@ def without_meaning(info: Mapping[Any, Any], names: Iterable[str] = MEANINGS) ->
         renamed = name_apart(key, found)
         found[renamed] = found.pop(key)
         warn_once(
-            f"The environment's info has '{quoted(key)}', which means something else here "
-            "(docs/own_environment.md): it "
-            f"is kept as '{quoted(renamed)}'."
+            f"The environment's info has '{quoted(key)}', which means something else here (docs/own_environment.md): "
+            f"it is kept as '{quoted(renamed)}'."
         )
     return found
 
