@@ -13,10 +13,10 @@ from records.metric_log import (
     LONGEST_LINE,
     QUOTE,
     MetricRow,
+    csv_cell,
     numbers_in,
     parse_metric_log,
     parts_of,
-    quoted,
     rows_in,
 )
 
@@ -136,7 +136,7 @@ def _all_rows(body: bytes) -> tuple[np.ndarray, np.ndarray, list[str]]:
 
 def _mark(key: str) -> bytes:
     """How a row shows that it is the key's."""
-    return f",{quoted(key)},".encode()
+    return f",{csv_cell(key)},".encode()
 
 
 def _never_undercut(counter: np.ndarray) -> np.ndarray:
