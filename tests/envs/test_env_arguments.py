@@ -1,12 +1,21 @@
 """The arguments of environments: numbers, the fields of a dataclass, and those of a constructor."""
 
+import re
 from dataclasses import dataclass, field
 from inspect import signature
 from types import SimpleNamespace
 
 import pytest
 
-from envs.contract.arguments import require_known, require_number, require_numbers, require_parameters, signature_of
+from envs.contract.arguments import (
+    require_choice,
+    require_known,
+    require_number,
+    require_numbers,
+    require_parameters,
+    signature_of,
+)
+from envs.contract.reaches import numbers_of
 from utils.errors import ConfigError
 
 
@@ -60,3 +69,14 @@ def test_what_a_constructor_does_not_take_is_refused_unless_it_takes_all():
     for given in ("sped", "env"):
         with pytest.raises(ConfigError, match=rf"^cars takes no '{given}'\..*speed"):
             require_parameters("cars", lambda env, speed: None, ["speed", given], before=1)
+
+
+def test_a_choice_is_one_of_those_allowed():
+    require_choice("speed", "slow", {"slow": 1, "fast": 2})
+    for value in ("fats", ["fast"]):
+        with pytest.raises(ConfigError, match=rf"^speed is '{re.escape(str(value))}'\. .*Allowed: fast, slow\.$"):
+            require_choice("speed", value, {"slow": 1, "fast": 2})
+
+
+def test_options_that_are_numbers_reach_nowhere():
+    assert set(numbers_of(Options)) == {"speed"}

@@ -1,13 +1,16 @@
-"""The arguments of an environment: bounds of numbers, and those that are the fields of a dataclass."""
+"""Checks of an environment's arguments: numbers, choices, and those that are the fields of a dataclass."""
 
 import inspect
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import quoted
+
+# of an entry, a group, an episode: NumPy, torch and numba count in 32 bits here and there
+LARGEST = 2**31 - 1
 
 
 def require_number(where: str, value: Any, least: float, most: float, whole: bool = False) -> None:
@@ -38,6 +41,16 @@ def require_numbers(options: Any, bounds: Mapping[str, tuple[float, float]], who
     """
     for key, (least, most) in bounds.items():
         require_number(f"env_args.{key}", getattr(options, key), least, most, key in whole)
+
+
+def require_choice(where: str, value: Any, allowed: Collection[Any]) -> None:
+    """Refuse what is not one of the `allowed` values.
+
+    Raises:
+        ConfigError: with the key, the value, the nearest of them and all.
+    """
+    if value not in [*allowed]:
+        raise ConfigError(f"{where} is '{quoted(value)}'.{suggestion(str(value), allowed)}")
 
 
 def signature_of(options: type) -> inspect.Signature:

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.arguments import LARGEST
 from envs.contract.fields import ENDS, KINDS, EnvSpec, FieldSpec, declared_spec, pymarl_spec
 from utils.errors import MusterError
 from utils.nearest import did_you_mean
 from utils.plain_values import quoted
 from utils.processes.available_memory import available_memory, require_memory
 
-# of an entry, a group, an episode: NumPy, torch and numba count in 32 bits here and there
-LARGEST = 2**31 - 1
 # axes of a field, and of PyMARL's obs_shape and state_shape
 FIELD_AXES, SHAPE_AXES = 8, 16
 RESERVED = (*ENDS, "filled", "playing")

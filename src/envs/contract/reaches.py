@@ -6,6 +6,7 @@ lacks counts as one that reaches, and so do all of an environment that declares 
 
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from utils.config.reach import FILES, MODULE, NOWHERE, Reach, holds_text, is_empty
@@ -21,6 +22,11 @@ REPLAYS: Mapping[str, Reach] = {"replay_dir": FILES, "replay_prefix": NOWHERE}
 def nowhere(names: str) -> dict[str, Reach]:
     """Arguments that reach nowhere: their names, with spaces between them."""
     return dict.fromkeys(names.split(), NOWHERE)
+
+
+def numbers_of(options: type) -> dict[str, Reach]:
+    """The fields of a dataclass that are numbers or truth values, which reach nowhere."""
+    return {one.name: NOWHERE for one in fields(options) if one.type in (bool, int, float)}
 
 
 def importing(key: str, sign: str = "") -> dict[str, Reach]:

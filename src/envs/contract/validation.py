@@ -108,6 +108,11 @@ def _number(value: Any) -> float | None:
     return array.item() if array.size == 1 and array.dtype.kind in NUMBERS else None
 
 
+def moment(steps: int) -> str:
+    """When something was found, after so many steps of an episode; for messages."""
+    return f"in step {steps}" if steps else "after reset()"
+
+
 class Outcome(NamedTuple):
     """The outcome of a step: `ended` for any reason, `truncated` by a cut, in which case learners bootstrap."""
 

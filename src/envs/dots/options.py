@@ -8,8 +8,8 @@ from typing import Any
 
 from dots_simulator.channels import ENGINE_SETTINGS
 from dots_simulator.layout import PROTOCOLS
-from envs.contract.arguments import require_numbers
-from envs.contract.reaches import OF_ALL, nowhere
+from envs.contract.arguments import require_choice, require_numbers
+from envs.contract.reaches import OF_ALL, nowhere, numbers_of
 from envs.dots import side_channels
 from envs.dots.connecting import AUTO, Wanted
 from envs.dots.overwritten import AUTO as FOUND_OUT
@@ -29,17 +29,6 @@ BOUNDS = {
 WHOLE = ("time_limit", "start_turns")
 SEED, COPY = "{seed}", "{copy}"
 ENGINE = ("width", "height", *(name for name in ENGINE_SETTINGS if name != "resolution"))
-
-REACHES: Mapping[str, Reach] = {
-    **OF_ALL,
-    "executable": Reach(PROGRAM.what, lasting=whole_path),
-    "args": PROGRAM,
-    "folder": FILES,
-    **nowhere(
-        "protocol launch_timeout timeout wake behaviours start_turns time_limit parameters engine side_channels "
-        "masks ids test_mode place"
-    ),
-}
 
 
 @dataclass
@@ -73,10 +62,8 @@ class Options:
                 f"env_args.protocol is {quoted(self.protocol)}; it must be {AUTO}, {' or '.join(PROTOCOLS)} "
                 "(in quotes)."
             )
-        if self.masks not in ("agents", "branches"):
-            raise ConfigError(f"env_args.masks is {quoted(self.masks)}; it must be agents or branches.")
-        if self.ids not in IDS:
-            raise ConfigError(f"env_args.ids is {quoted(self.ids)}; it must be {', '.join(IDS[:-1])} or {IDS[-1]}.")
+        require_choice("env_args.masks", self.masks, ("agents", "branches"))
+        require_choice("env_args.ids", self.ids, IDS)
         if self.ids != FOUND_OUT and self.protocol == "0.3.2":
             raise ConfigError(f"env_args.ids={self.ids} is of protocol 0, and env_args.protocol is 0.3.2.")
         self._require_parameters()
@@ -179,3 +166,13 @@ def _require_folder(folder: Path) -> None:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 3.4e38
+
+
+REACHES: Mapping[str, Reach] = {
+    **OF_ALL,
+    **numbers_of(Options),
+    "executable": Reach(PROGRAM.what, lasting=whole_path),
+    "args": PROGRAM,
+    "folder": FILES,
+    **nowhere("protocol behaviours parameters engine side_channels masks ids place"),
+}

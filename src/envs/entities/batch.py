@@ -7,7 +7,7 @@ import numpy as np
 
 from envs.contract.fields import FieldSpec, declared_spec
 from envs.contract.seeds import copies_seeds
-from envs.contract.validation import InvalidEnvironmentError
+from envs.contract.validation import InvalidEnvironmentError, moment
 from envs.entities.acting import Offered, actions_of, offered_in, restored, saved
 from envs.entities.copies import Copy
 from envs.entities.encoding import Encoder
@@ -225,8 +225,8 @@ class EntityBatch:
             raise self._fault(row, str(error)) from None
 
     def _fault(self, row: int, what: str) -> InvalidEnvironmentError:
-        when = f"in step {self._steps[row]}" if self._steps[row] else "after reset()"
-        return InvalidEnvironmentError(f"{type(self._copies[row].env).__name__}, {when}: {what.rstrip('.')}.")
+        where = f"{type(self._copies[row].env).__name__}, {moment(self._steps[row])}"
+        return InvalidEnvironmentError(f"{where}: {what.rstrip('.')}.")
 
 
 class ChoiceShares:

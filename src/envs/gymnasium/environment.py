@@ -10,7 +10,7 @@ from envs.contract.fields import AGENTS, FieldSpec
 from envs.contract.infos import without_meaning
 from envs.contract.legal_actions import MASK, LegalActions
 from envs.contract.spaces import acted, observed
-from envs.contract.validation import InvalidEnvironmentError
+from envs.contract.validation import InvalidEnvironmentError, moment
 from envs.gymnasium import drawings, states, tasks
 from envs.gymnasium.parts import MaskSource, part_of
 from utils.errors import ConfigError
@@ -142,8 +142,7 @@ class GymnasiumEnv:
             shown_now = {path: value[None] for path, value in self._show(self._part(plain)).items()}
             legal = self._legal.read(mask, self._source.name, terminated)
         except InvalidEnvironmentError as error:
-            when = f"in step {self._steps}" if self._steps else "after reset()"
-            raise InvalidEnvironmentError(f"env_args.key={self.key}, {when}: {error}.") from None
+            raise InvalidEnvironmentError(f"env_args.key={self.key}, {moment(self._steps)}: {error}.") from None
         if self._has_state:
             shown_now["state"] = shown_now["obs"][0]
         if self._observe is not None:

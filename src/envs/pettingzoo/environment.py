@@ -3,13 +3,12 @@
 import logging
 from typing import Any
 
+from envs.contract.arguments import require_choice
 from envs.contract.validation import InvalidEnvironmentError
 from envs.pettingzoo.declared import EACH, PettingZooGroups
 from envs.pettingzoo.game import OWN, STATES
 from envs.pettingzoo.team import REWARDS, OtherActionsError, PettingZooEnv
 from utils.errors import ConfigError
-from utils.nearest import suggestion
-from utils.plain_values import quoted
 
 log = logging.getLogger("muster")
 # of the random play before a run
@@ -45,10 +44,8 @@ class PettingZoo:
 
         It is played at random for a moment, once in a process.
         """
-        if (reward := env_args.get("reward", "sum")) not in (*REWARDS, EACH):
-            raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, (*REWARDS, EACH))}")
-        if (state := env_args.get("state", OWN)) not in STATES:
-            raise ConfigError(f"env_args.state is '{quoted(state)}'.{suggestion(str(state), STATES)}")
+        require_choice("env_args.reward", env_args.get("reward", "sum"), (*REWARDS, EACH))
+        require_choice("env_args.state", env_args.get("state", OWN), STATES)
         this = repr(sorted((key, value) for key, value in env_args.items() if key != "seed"))
         if this in _TRIED:
             return

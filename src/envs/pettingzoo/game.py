@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from envs.contract.validation import NUMBERS, InvalidEnvironmentError
+from envs.contract.validation import NUMBERS, InvalidEnvironmentError, moment
 from envs.pettingzoo.agent import Agent
 from utils.plain_values import quoted
 
@@ -153,8 +153,7 @@ class ParallelGame:
         return array.astype(np.float32).reshape(-1)
 
     def _fault(self, what: str) -> InvalidEnvironmentError:
-        when = f"in step {self._steps}" if self._steps else "after reset()"
-        return InvalidEnvironmentError(f"env_args.key={self._key}, {when}: {what}.")
+        return InvalidEnvironmentError(f"env_args.key={self._key}, {moment(self._steps)}: {what}.")
 
     def try_out(self, steps: int, seconds: float) -> str | None:
         """Play at random for a moment, which shows at once what would end a run later.
@@ -190,8 +189,9 @@ class ParallelGame:
             if agent in self.players and (
                 what := self.players[agent].beyond(self.players[agent].plain(obs[agent], {})[0])
             ):
-                when = f"in step {self._steps}" if self._steps else "after reset()"
-                return f"env_args.key={self._key}, {when}: what {agent} sees is beyond its bounds: {what}"
+                return (
+                    f"env_args.key={self._key}, {moment(self._steps)}: what {agent} sees is beyond its bounds: {what}"
+                )
         return None
 
     def forget_episode(self, seed: int | None) -> None:

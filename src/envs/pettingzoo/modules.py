@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from envs.contract.arguments import require_parameters
+from envs.contract.arguments import LARGEST, require_number, require_parameters
 from envs.contract.optional import INSTALL_ENVS, require
 from envs.contract.reaches import OF_ALL, importing, nowhere
 from utils.config.imports import is_absent
@@ -150,8 +150,7 @@ def _makes_one(make: Callable[..., Any], kwargs: dict) -> bool:
 def require_arguments(key: str, time_limit: int, kwargs: dict | None) -> None:
     """Refuse bad arguments before a run starts. Raises ConfigError: names the argument and the nearest known one."""
     module = module_of(key)
-    if time_limit < 1:
-        raise ConfigError(f"env_args.time_limit is {time_limit}; it must be at least 1.")
+    require_number("env_args.time_limit", time_limit, 1, LARGEST, whole=True)
     require_parameters(f"env_args.kwargs: {key}", _main_maker(module), kwargs or {})
     for name, value in (kwargs or {}).items():
         if type(value) is int and name != "max_cycles" and not -MOST_COUNTED <= value <= MOST_COUNTED:

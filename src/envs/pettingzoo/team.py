@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.arguments import require_choice
 from envs.multiagentenv import MultiAgentEnv
 from envs.pettingzoo import modules
 from envs.pettingzoo.agent import Agent
 from envs.pettingzoo.game import MOVES, OWN, ParallelGame
 from utils.errors import ConfigError
-from utils.nearest import suggestion
 
 REWARDS: dict[str, Callable[..., Any]] = {"sum": np.sum, "mean": np.mean}
 
@@ -50,8 +50,7 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
         state: str = OWN,
     ):
         modules.require_arguments(key, time_limit, kwargs)
-        if reward not in REWARDS:
-            raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, REWARDS)}")
+        require_choice("env_args.reward", reward, REWARDS)
         super().__init__(modules.made(key, time_limit, kwargs), key, time_limit, seed, state)
         self._n_actions = [self._count_actions(key, agent) for agent in self._agents]
         self.players = {agent: Agent(self._env, agent) for agent in self._agents}

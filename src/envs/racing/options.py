@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.contract.arguments import require_numbers
-from envs.contract.reaches import OF_ALL, nowhere
+from envs.contract.arguments import require_choice, require_numbers
+from envs.contract.reaches import OF_ALL, nowhere, numbers_of
 from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, lasting, races_of, require_one_meaning
 from envs.racing.rules import OF_RULES, WEIGHT_BOUNDS, WEIGHTS, Rules
 from envs.racing.state import TICK_MS, grid_metres
 from utils.config.reach import Reach
 from utils.errors import ConfigError
-from utils.nearest import suggestion
 from utils.plain_values import quoted
 
 PICTURES_PER_THREAD, CARS_PER_THREAD = 16, 512
@@ -41,16 +40,6 @@ WHOLE = ("n_cars", "gears", "step_ms", "time_limit", "zones_ahead", "zones_every
 FRAMES = {"frame_width": (16, 640), "frame_height": (16, 480)}  # pixels, if they are given
 
 OF_CYCLES = dict.fromkeys(("map_cycle", "test_map_cycle"), Reach("", lasting=lasting))
-REACHES: Mapping[str, Reach] = {
-    **OF_ALL,
-    **OF_CYCLES,
-    **nowhere(
-        "map_order n_cars contact walls gears grip half_width metres start_anywhere "
-        "step_ms time_limit cut_off_seconds view picture_size frame_width frame_height zones_ahead zones_every "
-        "normalise state reward test_mode place"
-    ),
-    **OF_RULES,
-}
 
 
 def _one_track() -> list[Any]:
@@ -91,9 +80,7 @@ class Options(Rules):
 
     def __post_init__(self):
         for key, allowed in (("view", VIEWS), ("reward", REWARDS), ("map_order", ORDERS)):
-            value = getattr(self, key)
-            if value not in allowed:
-                raise ConfigError(f"env_args.{key}: racing has no '{quoted(value)}'.{suggestion(str(value), allowed)}")
+            require_choice(f"env_args.{key}", getattr(self, key), allowed)
         self.require_rules()
         if self.picture_size not in PICTURE_SIZES:
             raise ConfigError(f"env_args.picture_size is {quoted(self.picture_size)}; it must be 42 or 84.")
@@ -137,3 +124,12 @@ class Options(Rules):
     def seen_cars(self) -> int:
         """Other cars in the float view."""
         return min(self.n_cars - 1, 3)
+
+
+REACHES: Mapping[str, Reach] = {
+    **OF_ALL,
+    **OF_CYCLES,
+    **numbers_of(Options),
+    **nowhere("map_order view reward place"),
+    **OF_RULES,
+}

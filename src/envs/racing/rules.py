@@ -4,13 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from envs.contract.arguments import require_number
+from envs.contract.arguments import require_choice, require_number
 from envs.contract.reaches import nowhere
 from envs.racing.line import LineRules
 from utils.config.options import Option
-from utils.errors import ConfigError
-from utils.nearest import suggestion
-from utils.plain_values import quoted
 
 WEIGHT_BOUNDS = (-1000.0, 1000.0)
 
@@ -42,7 +39,7 @@ CHOICES = {
     "final_speed": ("finish", "gain"),
 }
 MOST_EVERY = 10**6
-OF_RULES = nowhere(" ".join([*WEIGHTS, *CHOICES, "greedy_every"]))
+OF_RULES = nowhere(" ".join(CHOICES))
 
 
 @dataclass
@@ -67,10 +64,7 @@ class Rules:
         """Raises: ConfigError: an argument is none of its choices, or no number."""
         require_number("env_args.greedy_every", self.greedy_every, 0, MOST_EVERY, whole=True)
         for key, allowed in CHOICES.items():
-            value = getattr(self, key)
-            if value not in allowed:
-                hint = suggestion(str(value), allowed)
-                raise ConfigError(f"env_args.{key} is {quoted(value)}; it must be {' or '.join(allowed)}.{hint}")
+            require_choice(f"env_args.{key}", getattr(self, key), allowed)
 
     def explores(self, race: np.ndarray) -> np.ndarray:
         """Whether cars may explore in these races, by their numbers in the cycle; bool."""

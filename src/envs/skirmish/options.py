@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.contract.reaches import OF_ALL, REPLAYS, nowhere
+from envs.contract.arguments import require_choice, require_numbers
+from envs.contract.reaches import OF_ALL, REPLAYS, nowhere, numbers_of
 from envs.skirmish.maps import SMACV2_MAPS, SMACV2_TYPES, map_names
 from utils.config.reach import Reach
 from utils.errors import ConfigError
@@ -23,24 +24,10 @@ DISTRIBUTIONS = {
     "enemy_mask": ("mask",),
 }
 # game loops of a step, directions of sight, units of a side: a step of more would take minutes
-MOST_COUNTED = 1000
+COUNTED, MOST_COUNTED = ("step_mul", "num_fov_actions"), 1000
 MOST_MAPS = 100  # of a list
 OF_THE_RUN = ("place", "test_mode")
 OBSERVATIONS = ("flat", "entities")
-
-REACHES: Mapping[str, Reach] = {
-    **OF_ALL,
-    **REPLAYS,
-    **nowhere(
-        "map_name step_mul move_amount difficulty game_version continuing_episode obs_all_health obs_own_health "
-        "obs_last_action obs_pathing_grid obs_terrain_height obs_instead_of_state obs_timestep_number "
-        "state_last_action state_timestep_number reward_sparse reward_only_positive reward_death_value reward_win "
-        "reward_defeat reward_negative_scale reward_scale reward_scale_rate window_size_x window_size_y "
-        "heuristic_ai heuristic_rest debug obs_own_pos obs_starcraft conic_fov num_fov_actions use_unit_ranges "
-        "min_attack_range kill_unit_step_mul fully_observable capability_config prob_obs_enemy action_mask "
-        "observation fix_quirks test_mode place"
-    ),
-}
 
 
 @dataclass
@@ -110,15 +97,13 @@ class Options:
     def _check(self) -> None:
         if not isinstance(self.map_name, str):
             raise ConfigError(f"env_args.map_name is {quoted(self.map_name)}; it must be a name here.")
-        _one_of("map_name", self.map_name, map_names())
+        require_choice("env_args.map_name", self.map_name, map_names())
         require_plain_name("env_args.replay_prefix", self.replay_prefix)
-        _one_of("difficulty", self.difficulty, DIFFICULTIES)
-        _one_of("observation", self.observation, OBSERVATIONS)
+        require_choice("env_args.difficulty", self.difficulty, DIFFICULTIES)
+        require_choice("env_args.observation", self.observation, OBSERVATIONS)
         if self.observation == "entities":
             self._check_entities()
-        for key in ("step_mul", "num_fov_actions"):
-            _at_least(key, getattr(self, key), 1)
-            _at_most(key, getattr(self, key), MOST_COUNTED)
+        require_numbers(self, dict.fromkeys(COUNTED, (1, MOST_COUNTED)), COUNTED)
         if self.move_amount <= 0:
             raise ConfigError(f"env_args.move_amount is {self.move_amount}; it must be above 0.")
         if not 0 <= self.prob_obs_enemy <= 1:
@@ -204,21 +189,6 @@ def published_capabilities(race: str, n_units: int = 5, n_enemies: int = 5) -> d
     return {"n_units": n_units, "n_enemies": n_enemies, "team_gen": teams, "start_positions": positions}
 
 
-def _one_of(key: str, value: str, allowed) -> None:
-    if value not in allowed:
-        raise ConfigError(f"env_args.{key}: Skirmish has no '{value}'.{suggestion(value, allowed)}")
-
-
-def _at_least(key: str, value: float, least: float) -> None:
-    if value < least:
-        raise ConfigError(f"env_args.{key} is {value}; it must be at least {least}.")
-
-
-def _at_most(key: str, value: float, most: float) -> None:
-    if value > most:
-        raise ConfigError(f"env_args.{key} is {value}; it may be at most {most}.")
-
-
 def _check_capabilities(config: dict, race: str) -> None:
     where = "env_args.capability_config"
     known = ("n_units", "n_enemies", *DISTRIBUTIONS)
@@ -248,3 +218,11 @@ def _check_team(team: dict, types: tuple[str, ...], where: str) -> None:
         weights = team.get("weights", [])
         if len(weights) != len(team["unit_types"]) or abs(sum(weights) - 1) > 1e-6 or min(weights) < 0:
             raise ConfigError(f"{where}.weights is {weights}; one share for each unit type, 1 in all.")
+
+
+REACHES: Mapping[str, Reach] = {
+    **OF_ALL,
+    **REPLAYS,
+    **numbers_of(Options),
+    **nowhere("map_name difficulty game_version capability_config observation place"),
+}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.arguments import LARGEST, require_choice, require_number
 from envs.contract.fields import AGENTS, FieldSpec, pymarl_spec
 from envs.contract.optional import require
 from envs.contract.reaches import OF_ALL, nowhere
@@ -65,8 +66,7 @@ class Foraging:
     @classmethod
     def check_args(cls, reward: str = "sum", **others: Any) -> None:
         """Refuse bad arguments before a run starts."""
-        if reward not in REWARDS:
-            raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, REWARDS)}")
+        require_choice("env_args.reward", reward, REWARDS)
         LevelBasedForaging.check_args(**others)
 
     @classmethod
@@ -112,8 +112,7 @@ class LevelBasedForaging(MultiAgentEnv):
         keys = _registered_keys()
         if key not in keys:
             raise ConfigError(f"env_args.key: lbforaging has no task '{key}'.{suggestion(key, keys, 3, SEE_LIST)}")
-        if time_limit < 1:
-            raise ConfigError(f"env_args.time_limit is {time_limit}; it must be at least 1.")
+        require_number("env_args.time_limit", time_limit, 1, LARGEST, whole=True)
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:

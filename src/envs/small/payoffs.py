@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from envs.contract.arguments import LARGEST, require_choice, require_number
 from envs.contract.reaches import OF_ALL, nowhere
 from envs.multiagentenv import MultiAgentEnv
 from utils.errors import ConfigError
-from utils.nearest import suggestion
 
 REACHES = {**OF_ALL, **nowhere("game payoff episode_limit")}
 
@@ -40,11 +40,10 @@ class MatrixGame(MultiAgentEnv):
         episode_limit: int = 1,
         seed: int | None = None,
     ):
-        if payoff is None and game not in PRESETS:
-            raise ConfigError(f"env_args.game: there is no matrix game '{game}'.{suggestion(game, PRESETS)}")
+        if payoff is None:
+            require_choice("env_args.game", game, PRESETS)
         self.payoff = _payoff_array(PRESETS[game] if payoff is None else payoff)
-        if episode_limit < 1:
-            raise ConfigError(f"env_args.episode_limit is {episode_limit}; it must be at least 1.")
+        require_number("env_args.episode_limit", episode_limit, 1, LARGEST, whole=True)
         self.n_agents = self.payoff.ndim
         self.episode_limit = episode_limit
         self.steps = 0

@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.arguments import LARGEST, require_choice, require_number
 from envs.starcraft.environment import StarCraftEnv
 from envs.starcraft.installation import check_game, check_map_name, game_folder, package_class
-from utils.errors import ConfigError
 from utils.files.file_names import require_plain_name
-from utils.nearest import suggestion
-from utils.plain_values import quoted
 
 # our arguments, beside the package's
 OWN = {"max_restarts": 5, "game_timeout": 60}
@@ -67,11 +65,8 @@ def _constructor(env: str) -> Callable:
 
     def check_args(**env_args: Any) -> None:
         for name, least in (("max_restarts", 0), ("game_timeout", 1)):
-            if env_args.get(name, OWN[name]) < least:
-                raise ConfigError(f"env_args.{name}={env_args[name]}: it must be at least {least}.")
-        level = str(env_args.get("difficulty", "7"))
-        if level not in DIFFICULTIES:
-            raise ConfigError(f"env_args.difficulty={quoted(level)}: no such level.{suggestion(level, DIFFICULTIES)}")
+            require_number(f"env_args.{name}", env_args.get(name, OWN[name]), least, LARGEST)
+        require_choice("env_args.difficulty", str(env_args.get("difficulty", "7")), DIFFICULTIES)
         require_plain_name("env_args.replay_prefix", env_args.get("replay_prefix") or "")
         check_game(env, env_args.get("map_name", parameters["map_name"].default))
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.contract.arguments import require_numbers
-from envs.contract.reaches import OF_ALL, nowhere
+from envs.contract.arguments import require_choice, require_numbers
+from envs.contract.reaches import OF_ALL, nowhere, numbers_of
 from envs.racing.map_cycle import require_one_meaning
 from envs.racing.options import FRAMES, OF_CYCLES, OF_RACES, VIEWS
 from envs.racing.rules import OF_RULES, Rules
@@ -15,7 +15,6 @@ from envs.trackmania.launching import PORT
 from envs.trackmania.maps import TrackMap, maps_of
 from utils.config.reach import ADDRESS, FILES, PROGRAM, Reach
 from utils.errors import ConfigError
-from utils.nearest import suggestion
 from utils.plain_values import quoted
 
 FIRST_PORT, LAST_PORT = 8478, 65_535
@@ -33,20 +32,6 @@ BOUNDS: dict[str, tuple[float, float]] = {
 }
 WHOLE = ("port", "max_restarts", "step_ms", "time_limit", "frame_width", "frame_height")
 TEXTS = ("launch", "user", "documents")
-
-REACHES: Mapping[str, Reach] = {
-    **OF_ALL,
-    **OF_CYCLES,
-    "launch": PROGRAM,
-    "documents": FILES,
-    "port": Reach(ADDRESS.what, lambda port, beside: port == FIRST_PORT),
-    **nowhere(
-        "launch_timeout game_timeout turn_timeout max_restarts user speed "
-        "countdown_speed step_ms time_limit cut_off_seconds view frame_width frame_height normalise state test_mode "
-        "place"
-    ),
-    **OF_RULES,
-}
 
 
 @dataclass
@@ -81,8 +66,7 @@ class Options(Rules):
     n_cars, seen_cars, zones_ahead, reward = 1, 0, ZONES_AHEAD, "sum"
 
     def __post_init__(self):
-        if self.view not in VIEWS:
-            raise ConfigError(f"env_args.view: there is no '{quoted(self.view)}'.{suggestion(str(self.view), VIEWS)}")
+        require_choice("env_args.view", self.view, VIEWS)
         require_numbers(self, BOUNDS, WHOLE)
         self.require_rules()
         if self.step_ms % TICK_MS:
@@ -126,3 +110,15 @@ class Options(Rules):
     @property
     def turn_ms(self) -> int:
         return round(1000 * self.turn_timeout)
+
+
+REACHES: Mapping[str, Reach] = {
+    **OF_ALL,
+    **OF_CYCLES,
+    **numbers_of(Options),
+    "launch": PROGRAM,
+    "documents": FILES,
+    "port": Reach(ADDRESS.what, lambda port, beside: port == FIRST_PORT),
+    **nowhere("user view place"),
+    **OF_RULES,
+}

@@ -112,8 +112,8 @@ def test_other_files_are_refused(tmp_path, content, form):
         ({"test_map_cycle": ["missing.npy"]}, r"env_args.test_map_cycle: the track missing.npy cannot be read"),
         # the best races are kept by name: those of two tracks would be one, and could not be driven again
         ({"test_map_cycle": [{"track": "seed:1", "half_width": 4}]}, "map_cycle has another track called track_1"),
-        ({"view": "pixels"}, "racing has no 'pixels'"),
-        ({"reward": "all"}, "racing has no 'all'"),
+        ({"view": "pixels"}, "view is 'pixels'. Allowed: both, float, picture"),
+        ({"reward": "all"}, "reward is 'all'. Allowed: each, mean, sum"),
         ({"picture_size": 64}, "must be 42 or 84"),
         ({"frame_height": 12}, "frame_height is 12; it must be a whole number from 16 to 480"),
         ({"frame_width": 160.0}, "frame_width is 160.0; it must be a whole number from 16 to 640"),

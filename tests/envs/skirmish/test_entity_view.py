@@ -88,7 +88,7 @@ def test_time_is_up(continuing):
         ({"map_name": "10gen_zerg", "obs_starcraft": False}, r"needs obs_starcraft=True"),
         ({"obs_last_action": True}, r"has no obs_last_action"),
         ({"obs_instead_of_state": True}, r"has no obs_instead_of_state"),
-        ({"observation": "entity"}, r"env_args.observation: Skirmish has no 'entity'. Did you mean 'entities'"),
+        ({"observation": "entity"}, r"env_args.observation is 'entity'. Did you mean 'entities'"),
     ],
 )
 def test_refusals(env_args, message):

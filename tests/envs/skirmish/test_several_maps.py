@@ -194,7 +194,7 @@ def test_units_that_a_map_lacks_are_no_targets(beyond):
     [
         ({"map_name": []}, r"map_name has 0 maps; a list has 1 to 100"),
         ({"map_name": ["3m"] * 101}, r"map_name has 101 maps"),
-        ({"map_name": ["3m", "8n"]}, r"Skirmish has no '8n'. Did you mean '8m'"),
+        ({"map_name": ["3m", "8n"]}, r"map_name is '8n'. Did you mean '8m'"),
         ({"map_name": ["3m", 8]}, r"map_name is 8; it must be a name"),
         (
             {"map_name": ["3m", "8m"], "observation": "flat"},

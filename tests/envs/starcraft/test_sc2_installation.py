@@ -176,9 +176,9 @@ def test_a_game_that_is_not_executable_is_reported(package, tmp_path):
 @pytest.mark.parametrize(
     ("env_args", "words"),
     [
-        ({"max_restarts": -1}, "max_restarts=-1: it must be at least 0"),
-        ({"game_timeout": 0}, "game_timeout=0: it must be at least 1"),
-        ({"difficulty": "Z"}, "difficulty=Z: no such level"),
+        ({"max_restarts": -1}, "max_restarts is -1; it must be a number from 0"),
+        ({"game_timeout": 0}, "game_timeout is 0; it must be a number from 1"),
+        ({"difficulty": "Z"}, "difficulty is 'Z'. Allowed: 1, 2"),
         ({"step_mul": 10**12}, "step_mul=1000000000000: integers may be at most 1000000"),
         ({"step_mul": "fast"}, r"env_args\.step_mul=fast"),
         ({"mapname": "3m"}, r"env_args\.mapname.*Did you mean 'map_name'"),
