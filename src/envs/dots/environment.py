@@ -43,6 +43,7 @@ class DotsEnv:
         SimulatorFault: from any method: the simulator does not start, or has failed.
     """
 
+    __signature__ = signature_of(Options)
     # of its arguments, those that are seconds for which it may wait
     answers_within = ("launch_timeout", "timeout")
 
@@ -273,6 +274,3 @@ class DotsEnv:
                 info[f"{prefix}agent_length"] = float(np.mean(finished.lengths))
         info["only_of"] = own
         return info
-
-
-DotsEnv.__signature__ = signature_of(Options)  # type: ignore[attr-defined]

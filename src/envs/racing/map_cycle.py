@@ -90,11 +90,11 @@ def naming(key: str) -> Iterator[None]:
         raise ConfigError(f"env_args.{key}: {error}") from None
 
 
-def require_one_meaning(training: Sequence[Named], tests: Sequence[Named], called: str) -> None:
-    """Refuse a name that training and tests give to different ones: records of both are by name.
+def played(training: list[Named], tests: list[Named], called: str, test_mode: bool) -> list[Named]:
+    """The cycle that is played: in tests that of tests, if there is one.
 
     Raises:
-        ConfigError: names it.
+        ConfigError: both give a name to different ones, and records of both are by name.
     """
     known = {one.name: one for one in training}
     for one in tests:
@@ -103,6 +103,7 @@ def require_one_meaning(training: Sequence[Named], tests: Sequence[Named], calle
                 f"env_args.test_map_cycle: env_args.map_cycle has another {called} called {one.name}. Give one of them "
                 "another name."
             )
+    return tests if test_mode and tests else training
 
 
 def cycle_of(key: str, entries: Any, form: str, called: str, read: Callable[[str, Any], list[Named]]) -> list[Named]:

@@ -1,30 +1,24 @@
 """The arguments of a racing world."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from envs.contract.arguments import require_choice, require_numbers
 from envs.contract.reaches import OF_ALL, nowhere, numbers_of
-from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, lasting, races_of, require_one_meaning
-from envs.racing.rules import OF_RULES, WEIGHT_BOUNDS, WEIGHTS, Rules
-from envs.racing.state import TICK_MS, grid_metres
+from envs.racing import rules
+from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, played, races_of
+from envs.racing.rules import Rules
+from envs.racing.state import grid_metres
 from utils.config.reach import Reach
 from utils.errors import ConfigError
 from utils.plain_values import quoted
 
 PICTURES_PER_THREAD, CARS_PER_THREAD = 16, 512
-VIEWS = ("float", "picture", "both")
 REWARDS = ("sum", "mean", "each")
 ORDERS = ("cycle", "random")
 PICTURE_SIZES = (42, 84)
-# the least and the most of each number; those of races also on the game's maps
-OF_RACES: dict[str, tuple[float, float]] = {
-    "step_ms": (TICK_MS, 1000),
-    "time_limit": (1, 10**6),
-    "cut_off_seconds": (0.05, 3600.0),
-    **dict.fromkeys(WEIGHTS, WEIGHT_BOUNDS),
-}
+# the least and the most of each number
 BOUNDS: dict[str, tuple[float, float]] = {
     "n_cars": (1, 32),
     "gears": (0, 8),
@@ -34,12 +28,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "zones_ahead": (1, 200),
     "zones_every": (1, 200),
     "start_anywhere": (0.0, 1.0),
-    **OF_RACES,
 }
-WHOLE = ("n_cars", "gears", "step_ms", "time_limit", "zones_ahead", "zones_every")
+WHOLE = ("n_cars", "gears", "zones_ahead", "zones_every")
 FRAMES = {"frame_width": (16, 640), "frame_height": (16, 480)}  # pixels, if they are given
-
-OF_CYCLES = dict.fromkeys(("map_cycle", "test_map_cycle"), Reach("", lasting=lasting))
 
 
 def _one_track() -> list[Any]:
@@ -51,7 +42,6 @@ class Options(Rules):
     """Constructor arguments; docs/racing.md describes them."""
 
     map_cycle: list[Any] = field(default_factory=_one_track)
-    test_map_cycle: list[Any] = field(default_factory=list)  # empty: that of training
     map_order: str = "cycle"  # or "random": each race draws an entry
     n_cars: int = 1
     contact: bool = True  # of cars
@@ -61,33 +51,21 @@ class Options(Rules):
     half_width: float = 8.0  # metres from the line to the edge of the road
     metres: float = 600.0  # of tracks by seed, about
     start_anywhere: float = 0.0  # share of training races that start anywhere along the track
-    step_ms: int = 50  # milliseconds of a step
-    time_limit: int = 6000  # steps of a race
-    cut_off_seconds: float = 2.0  # without a new furthest zone
-    view: str = "float"
     picture_size: int = 42
     frame_width: int = 0  # pixels of a picture that is no square; 0: picture_size
     frame_height: int = 0
     zones_ahead: int = 40  # zone centres in the float view
     zones_every: int = 20  # zones from one of them to the next
-    normalise: bool = True  # the float view, by fixed means and deviations
-    state: bool = True  # the field state, for mixers and central critics
     reward: str = "sum"  # of several cars; "each": a reward for each
-    seed: int | Sequence[int] | None = None
-    test_mode: bool = False  # set by Muster: whether these races are those of tests
-    # set by Muster: number of this copy among those that share its cycle, their number, and number among all of the run
-    place: Sequence[int] = (0, 1, 0)
 
     def __post_init__(self):
-        for key, allowed in (("view", VIEWS), ("reward", REWARDS), ("map_order", ORDERS)):
-            require_choice(f"env_args.{key}", getattr(self, key), allowed)
         self.require_rules()
+        for key, allowed in (("reward", REWARDS), ("map_order", ORDERS)):
+            require_choice(f"env_args.{key}", getattr(self, key), allowed)
         if self.picture_size not in PICTURE_SIZES:
             raise ConfigError(f"env_args.picture_size is {quoted(self.picture_size)}; it must be 42 or 84.")
         require_numbers(self, BOUNDS, WHOLE)
         require_numbers(self, {key: bounds for key, bounds in FRAMES.items() if getattr(self, key) != 0}, FRAMES)
-        if self.step_ms % TICK_MS:
-            raise ConfigError(f"env_args.step_ms is {self.step_ms}; it must be a multiple of {TICK_MS}.")
 
     def races(self) -> list[Race]:
         """The races of the cycle that is played.
@@ -99,20 +77,15 @@ class Options(Rules):
             raise ConfigError("env_args.map_cycle has no track.")
         training = races_of("map_cycle", self.map_cycle, self.half_width, self.metres)
         tests = races_of("test_map_cycle", self.test_map_cycle, self.half_width, self.metres)
-        require_one_meaning(training, tests, "track")
         for race in {*training, *tests}:
             if grid_metres(self.n_cars) > race.length / 2:
                 raise ConfigError(f"env_args.n_cars: the grid of {self.n_cars} cars is too long for {race.name}.")
-        return tests if self.test_mode and tests else training
+        return played(training, tests, "track", self.test_mode)
 
     @property
     def races_per_thread(self) -> int:
         """For how many races a thread pays: those whose cars take longer than a thread takes to wake up."""
         return -(-(PICTURES_PER_THREAD if self.pictures else CARS_PER_THREAD) // self.n_cars)
-
-    @property
-    def pictures(self) -> bool:
-        return self.view != "float"
 
     @property
     def picture_shape(self) -> tuple[int, int, int]:
@@ -128,8 +101,7 @@ class Options(Rules):
 
 REACHES: Mapping[str, Reach] = {
     **OF_ALL,
-    **OF_CYCLES,
+    **rules.REACHES,
     **numbers_of(Options),
-    **nowhere("map_order view reward place"),
-    **OF_RULES,
+    **nowhere("map_order reward"),
 }

@@ -1,13 +1,19 @@
-"""Arguments of races: what they pay, and where they are computed as Linesight computes them."""
+"""Arguments that races on tracks and on the game's maps share, and where they are as Linesight has them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from envs.contract.arguments import require_choice, require_number
+from envs.contract.arguments import require_choice, require_numbers
 from envs.contract.reaches import nowhere
 from envs.racing.line import LineRules
+from envs.racing.map_cycle import lasting
+from envs.racing.state import TICK_MS
 from utils.config.options import Option
+from utils.config.reach import Reach
+from utils.errors import ConfigError
 
 WEIGHT_BOUNDS = (-1000.0, 1000.0)
 
@@ -38,14 +44,38 @@ CHOICES = {
     "finish_entry": ("line", "beyond"),
     "final_speed": ("finish", "gain"),
 }
-MOST_EVERY = 10**6
-OF_RULES = nowhere(" ".join(CHOICES))
+VIEWS = ("float", "picture", "both")
+# the least and the most of each number
+BOUNDS: dict[str, tuple[float, float]] = {
+    "step_ms": (TICK_MS, 1000),
+    "time_limit": (1, 10**6),
+    "cut_off_seconds": (0.05, 3600.0),
+    "greedy_every": (0, 10**6),
+    **dict.fromkeys(WEIGHTS, WEIGHT_BOUNDS),
+}
+WHOLE = ("step_ms", "time_limit", "greedy_every")
+REACHES: Mapping[str, Reach] = {
+    **dict.fromkeys(("map_cycle", "test_map_cycle"), Reach("", lasting=lasting)),
+    **nowhere(f"view place {' '.join(CHOICES)}"),
+}
 
 
 @dataclass
 class Rules:
-    """Arguments that races on tracks and on the game's maps share; docs/racing.md and docs/trackmania.md have them."""
+    """Arguments of an environment of races; docs/racing.md and docs/trackmania.md have them."""
 
+    map_cycle: list[Any] = field(default_factory=list)
+    test_map_cycle: list[Any] = field(default_factory=list)  # empty: that of training
+    step_ms: int = 50  # milliseconds of a step
+    time_limit: int = 6000  # steps of a race
+    cut_off_seconds: float = 2.0  # without a new furthest zone
+    view: str = "float"
+    normalise: bool = True  # the float view, by fixed means and deviations
+    state: bool = True  # the field state, for mixers and central critics
+    seed: int | Sequence[int] | None = None
+    test_mode: bool = False  # set by Muster: whether these races are those of tests
+    # set by Muster: number of this copy among those that share its cycle, their number, and number among all of the run
+    place: Sequence[int] = (0, 1, 0)
     constant_reward_per_ms: float = WEIGHTS["constant_reward_per_ms"].default
     reward_per_m_advanced_along_centerline: float = WEIGHTS["reward_per_m_advanced_along_centerline"].default
     final_speed_reward_per_m_per_s: float = WEIGHTS["final_speed_reward_per_m_per_s"].default
@@ -61,15 +91,21 @@ class Rules:
     finish_entry: str = "line"  # zone and metres of a finished race; "beyond": a zone and 0.75 m further
 
     def require_rules(self) -> None:
-        """Raises: ConfigError: an argument is none of its choices, or no number."""
-        require_number("env_args.greedy_every", self.greedy_every, 0, MOST_EVERY, whole=True)
-        for key, allowed in CHOICES.items():
+        """Raises: ConfigError: an argument is none of its choices, or no number within its bounds."""
+        require_numbers(self, BOUNDS, WHOLE)
+        for key, allowed in {"view": VIEWS, **CHOICES}.items():
             require_choice(f"env_args.{key}", getattr(self, key), allowed)
+        if self.step_ms % TICK_MS:
+            raise ConfigError(f"env_args.step_ms is {self.step_ms}; it must be a multiple of {TICK_MS}.")
 
     def explores(self, race: np.ndarray) -> np.ndarray:
         """Whether cars may explore in these races, by their numbers in the cycle; bool."""
         every = self.greedy_every
         return (race % every != every - 1) if every else np.ones_like(race, dtype=bool)
+
+    @property
+    def pictures(self) -> bool:
+        return self.view != "float"
 
     @property
     def line_rules(self) -> LineRules:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ from envs.contract.arguments import require_known, signature_of
 from envs.contract.fields import AGENTS, FieldSpec
 from envs.racing.fields import fields_of, observed, outcomes
 from envs.racing.kernel.zones import REACH
+from envs.racing.options import FRAMES
+from envs.racing.options import Options as RacingOptions
 from envs.racing.results import ended_info
+from envs.racing.rules import Rules
 from envs.racing.snapshots import ACTION_NAMES
 from envs.racing.state import INPUTS, PREVIOUS, allocate_outputs
 from envs.trackmania.float_view import SIZE, floats_of, grey_of, scaling, wheels_of
@@ -42,10 +46,11 @@ class TrackManiaEnv:
             `max_restarts` times in a row.
     """
 
+    __signature__ = signature_of(Options)
     answers_within = ("launch_timeout", "game_timeout")
 
     def __init__(self, **env_args: Any):
-        self.check_args(**env_args)
+        require_known("trackmania", Options, env_args)
         self.options = Options(**env_args)
         self.groups, self.episode_limit = {AGENTS: 1}, self.options.time_limit
         self._cycle = self.options.maps()
@@ -53,7 +58,10 @@ class TrackManiaEnv:
         self._races_begun, self._crashes_in_a_row, self.restarts = 0, 0, 0
         mean, deviation = scaling() if self.options.normalise else (np.zeros(SIZE), np.ones(SIZE))
         self._mean, self._deviation = mean.astype(np.float32), deviation.astype(np.float32)
-        self._outputs = allocate_outputs(1, 1, SIZE, self.options.picture_shape)
+        common = {one.name: getattr(self.options, one.name) for one in fields(Rules)}
+        frames = {key: getattr(self.options, key) for key in FRAMES}
+        self._racing = RacingOptions(**common, **frames)  # with the same fields
+        self._outputs = allocate_outputs(1, 1, SIZE, self._racing.picture_shape)
         self._back_reach = REACH if self.options.zone_back == "reach" else np.inf
         self._game = Game(self.options)
         self._races = Races(self._game)
@@ -74,7 +82,7 @@ class TrackManiaEnv:
         return self._mean, self._deviation
 
     def fields(self) -> dict[str, FieldSpec]:
-        return fields_of(self.options)
+        return fields_of(self._racing)
 
     def reset(self) -> None:
         """Begin the next race of the cycle."""
@@ -98,7 +106,7 @@ class TrackManiaEnv:
         self._begun_metres = self._metres
 
     def observe(self) -> dict[str, np.ndarray]:
-        return {path: array[0] for path, array in observed(self.options, self._outputs, self._number).items()}
+        return {path: array[0] for path, array in observed(self._racing, self._outputs, self._number).items()}
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
         """See `envs.contract.fields`; `envs.racing.results` has the info.
@@ -171,7 +179,7 @@ class TrackManiaEnv:
         return idle >= 1000 * self.options.cut_off_seconds or self._steps >= self.options.time_limit
 
     def _outcomes(self) -> dict[str, Any]:
-        return {path: array[0] for path, array in outcomes(self.options, self._outputs).items()}
+        return {path: array[0] for path, array in outcomes(self._racing, self._outputs).items()}
 
     def _info(self, moment: Moment) -> dict[str, Any]:
         finished, times = np.array([moment.finished]), np.array([self._time])
@@ -208,6 +216,3 @@ class TrackManiaEnv:
         else:
             self._game.disconnect()
         log.warning(f"TrackMania {what}: {error}." + ("" if absent else " No statistic counts its race."))
-
-
-TrackManiaEnv.__signature__ = signature_of(Options)  # type: ignore[attr-defined]

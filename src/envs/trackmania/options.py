@@ -1,16 +1,14 @@
 """The arguments of the environment trackmania."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from envs.contract.arguments import require_choice, require_numbers
+from envs.contract.arguments import require_numbers
 from envs.contract.reaches import OF_ALL, nowhere, numbers_of
-from envs.racing.map_cycle import require_one_meaning
-from envs.racing.options import FRAMES, OF_CYCLES, OF_RACES, VIEWS
-from envs.racing.rules import OF_RULES, Rules
-from envs.racing.state import TICK_MS
-from envs.trackmania.float_view import ZONES_AHEAD
+from envs.racing import rules
+from envs.racing.map_cycle import played
+from envs.racing.options import FRAMES
+from envs.racing.rules import Rules
 from envs.trackmania.launching import PORT
 from envs.trackmania.maps import TrackMap, maps_of
 from utils.config.reach import ADDRESS, FILES, PROGRAM, Reach
@@ -28,18 +26,15 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "speed": (0.1, 1000.0),
     "countdown_speed": (1.0, 1000.0),
     **FRAMES,
-    **OF_RACES,
 }
-WHOLE = ("port", "max_restarts", "step_ms", "time_limit", "frame_width", "frame_height")
+WHOLE = ("port", "max_restarts", "frame_width", "frame_height")
 TEXTS = ("launch", "user", "documents")
 
 
 @dataclass
 class Options(Rules):
-    """Constructor arguments; docs/trackmania_game.md describes them."""
+    """Constructor arguments; docs/trackmania_game.md describes them. Nothing here is random."""
 
-    map_cycle: list[Any] = field(default_factory=list)
-    test_map_cycle: list[Any] = field(default_factory=list)  # empty: that of training
     port: int = FIRST_PORT  # of the first game; each further one has the next
     launch: str = ""  # the command that starts a game, with {port}; "": the user has started them
     launch_timeout: float = 300.0  # seconds until it accepts a connection
@@ -50,27 +45,12 @@ class Options(Rules):
     documents: str = ""  # the game's folder, to hide personal bests
     speed: float = 80.0  # of races
     countdown_speed: float = 80.0
-    step_ms: int = 50  # milliseconds of a step
-    time_limit: int = 6000  # steps of a race
-    cut_off_seconds: float = 2.0  # without a new furthest zone
-    view: str = "float"
     frame_width: int = 160
     frame_height: int = 120
-    normalise: bool = True  # the float view, by fixed means and deviations
-    state: bool = True  # the field state, for mixers and central critics
-    seed: int | None = None  # every environment takes one; here nothing is random
-    test_mode: bool = False  # set by Muster: whether these races are those of tests
-    # set by Muster: number of this copy among those that share its cycle, their number, and number among all of the run
-    place: Sequence[int] = (0, 1, 0)
-    # what racing's fields depend on
-    n_cars, seen_cars, zones_ahead, reward = 1, 0, ZONES_AHEAD, "sum"
 
     def __post_init__(self):
-        require_choice("env_args.view", self.view, VIEWS)
         require_numbers(self, BOUNDS, WHOLE)
         self.require_rules()
-        if self.step_ms % TICK_MS:
-            raise ConfigError(f"env_args.step_ms is {self.step_ms}; it must be a multiple of {TICK_MS}.")
         if self.own_port > LAST_PORT:
             raise ConfigError(f"env_args.port is {self.port}; the last game's would be {self.own_port}.")
         for key in TEXTS:
@@ -91,16 +71,7 @@ class Options(Rules):
                 "(docs/trackmania_game.md)."
             )
         tests = maps_of("test_map_cycle", self.test_map_cycle)
-        require_one_meaning(training, tests, "map")
-        return tests if self.test_mode and tests else training
-
-    @property
-    def pictures(self) -> bool:
-        return self.view != "float"
-
-    @property
-    def picture_shape(self) -> tuple[int, int, int]:
-        return (self.frame_height, self.frame_width, 1)
+        return played(training, tests, "map", self.test_mode)
 
     @property
     def own_port(self) -> int:
@@ -114,11 +85,10 @@ class Options(Rules):
 
 REACHES: Mapping[str, Reach] = {
     **OF_ALL,
-    **OF_CYCLES,
+    **rules.REACHES,
     **numbers_of(Options),
     "launch": PROGRAM,
     "documents": FILES,
     "port": Reach(ADDRESS.what, lambda port, beside: port == FIRST_PORT),
-    **nowhere("user view place"),
-    **OF_RULES,
+    **nowhere("user"),
 }
