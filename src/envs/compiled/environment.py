@@ -48,19 +48,16 @@ class CompiledEnv:
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
-        """Refuse bad arguments before a run starts."""
         require_known(cls.title, cls.options_class, env_args)
         require("numba", f"env={cls.title.lower()}", NEEDS_NUMBA)
         cls.options_class(**env_args)
 
     @classmethod
     def prepare(cls, **env_args: Any) -> None:
-        """Compile the simulator, if that has not been done on this machine."""
         loaded(cls.simulator_class).prepare()
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
-        """See `MultiAgentEnv`."""
         raise NotImplementedError(f"{cls.__name__} has one scenario only")
 
     def reset(self, which: np.ndarray | None = None) -> None:
@@ -80,7 +77,6 @@ class CompiledEnv:
         return {path: getattr(self.simulator.outputs, name) for path, name in self._names[True]}
 
     def outcomes(self) -> dict[str, np.ndarray]:
-        """The outcomes of the last step by path, `[B, ...]`."""
         return {path: getattr(self.simulator.outputs, name) for path, name in self._names[False]}
 
     @cached_property
@@ -93,7 +89,6 @@ class CompiledEnv:
         return names
 
     def info(self, b: int) -> dict[str, Any]:
-        """The info of the last step of copy b."""
         return {}
 
     def seed(self, seed: Sequence[int] | int | None = None) -> Any:
@@ -104,36 +99,28 @@ class CompiledEnv:
         return seed
 
     def get_env_info(self) -> dict[str, Any]:
-        """PyMARL's sizes, of an environment that declares no fields."""
         raise NotImplementedError(f"{type(self).__name__} has no get_env_info")
 
     def get_stats(self) -> dict[str, float]:
-        """See `MultiAgentEnv`."""
         return {}
 
     def take_live(self, name: str, value: float) -> None:
-        """An argument that may change over a run has another value from now on."""
         raise NotImplementedError(f"{type(self).__name__} has no arguments that change")
 
     def snapshot(self) -> dict[str, Any]:
-        """See `MultiAgentEnv`."""
         raise NotImplementedError(f"{type(self).__name__} has no snapshots")
 
     def scene(self) -> dict[str, Any]:
-        """See `MultiAgentEnv`."""
         return {}
 
     def action_names(self) -> list[list[str]]:
-        """See `MultiAgentEnv`."""
         actions = next(field for field in self.fields().values() if field.kind == "action")
         return [[str(action) for action in range(actions.n or 0)]] * sum(self.groups.values())
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that the coming steps depend on."""
         return self.simulator.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from where `state_dict` was taken."""
         self.simulator.load_state_dict(state)
 
     def close(self) -> None:
@@ -169,12 +156,10 @@ class OneCopy(MultiAgentEnv):
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
-        """Refuse bad arguments before a run starts."""
         cls.batch_class.check_args(**env_args)
 
     @classmethod
     def prepare(cls, **env_args: Any) -> None:
-        """Compile the simulator, if that has not been done on this machine."""
         cls.batch_class.prepare(**env_args)
 
     @classmethod
@@ -201,7 +186,6 @@ class OneCopy(MultiAgentEnv):
         return values, bool(terminated[0]), bool(truncated[0]), self.batch.info(0)
 
     def observe(self) -> dict[str, np.ndarray]:
-        """See `envs.contract.fields`."""
         return {path: array[0] for path, array in self.batch.observed().items()}
 
     def get_obs(self) -> list[np.ndarray]:
@@ -251,13 +235,10 @@ class OneCopy(MultiAgentEnv):
         return self.batch.action_names()
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that the coming steps depend on."""
         return self.batch.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from where `state_dict` was taken."""
         self.batch.load_state_dict(state)
 
     def take_live(self, name: str, value: float) -> None:
-        """An argument that may change over a run has another value from now on."""
         self.batch.take_live(name, value)

@@ -139,7 +139,6 @@ class _Progress:
         return self
 
     def show(self) -> None:
-        """Show the seconds so far, if it is time to."""
         now = time.monotonic()
         if now - self._shown < (SHOWN_EVERY if self._terminal else SAID_EVERY):
             return

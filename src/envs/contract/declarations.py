@@ -26,7 +26,6 @@ def announced(env: Any) -> Any:
 
 
 def spec_of(env: Any, environments: int = 1) -> EnvSpec:
-    """`checked_spec` of an environment's declaration."""
     return checked_spec(announced(env), environments)
 
 

@@ -118,7 +118,6 @@ class EnvSpec:
         return arrays | {end: ((environments,), np.dtype(bool)) for end in ENDS}
 
     def nbytes(self, environments: int) -> int:
-        """Bytes of one step for a number of environments."""
         return sum(prod(shape) * dtype.itemsize for shape, dtype in self.layout(environments).values())
 
     @cached_property

@@ -92,7 +92,6 @@ class StreamGroup(NamedTuple):
 
 
 def stream_groups(spec: EnvSpec) -> list[StreamGroup]:
-    """The groups of an environment that are streams."""
     found = []
     for name in spec.groups:
         prefix = f"{name}/" if f"{name}/{PRESENT}" in spec.fields else ""

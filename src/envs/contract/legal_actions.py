@@ -47,7 +47,6 @@ class LegalActions:
         return f"{prefix}avail{branch}" if branch else f"{prefix}avail_actions"
 
     def fields(self) -> dict[str, FieldSpec]:
-        """The masks, by path."""
         return {
             mask: FieldSpec("mask", (self.choices[action],), "uint8", of=action) for action, mask in self.masks.items()
         }
@@ -129,7 +128,6 @@ def _of_branches(given: Any, shape: tuple[int, ...], sizes: list[int], where: st
 
 
 def _of_switches(given: Any, shape: tuple[int, ...], where: str) -> list[Any]:
-    """Masks of the entries of a MultiBinary."""
     mask, count = _as_array(given), int(np.prod(shape))
     if mask is not None and mask.shape == (2 * count,):
         return list(mask.reshape(count, 2))

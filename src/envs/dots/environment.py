@@ -75,7 +75,6 @@ class DotsEnv:
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
-        """Refuse bad arguments before a run starts."""
         require_known("dots", Options, env_args)
         Options(**env_args)
 
@@ -88,7 +87,6 @@ class DotsEnv:
         return {path: spec for play in self._plays.values() for path, spec in play.fields.fields().items()}
 
     def _start(self) -> None:
-        """Start the simulator, and play up to its first turn with rows."""
         self._engine.set(self.options.engine)
         for key, value in self.options.parameters.items():
             self._parameters.set_float_parameter(key, float(value))
@@ -108,7 +106,6 @@ class DotsEnv:
         self.options.seed, self._reseeded = seed, self.options.executable is not None
 
     def reset(self) -> None:
-        """Let the simulator begin new episodes, unless it has just begun its first ones."""
         if self._reseeded:
             self.close()
             self._start()
@@ -140,7 +137,6 @@ class DotsEnv:
         raise NotImplementedError("a DOTS simulator does not say where anything is, so it has no snapshots")
 
     def get_stats(self) -> dict[str, float]:
-        """The simulator's statistics since the last call."""
         return self._statistics.figures()
 
     def state_dict(self) -> dict[str, Any]:
@@ -178,7 +174,6 @@ class DotsEnv:
         self._statistics.load_state_dict(state["statistics"])
 
     def close(self) -> None:
-        """End the simulator."""
         self._session.close()
 
     def _first_turns(self) -> dict[str, GroupPlay]:

@@ -59,7 +59,6 @@ class GroupFields:
         self.masked = masked
 
     def fields(self) -> dict[str, FieldSpec]:
-        """By path."""
         spec, name = self.spec, self.name
         fields = {}
         for path, closing, seen in zip(self.obs, self.closing, spec.observations, strict=True):

@@ -69,7 +69,6 @@ class Group:
 
     @property
     def places(self) -> tuple[np.ndarray, np.ndarray]:
-        """The places of those that ask, and of those that have ended, among all rows of the turn."""
         return np.arange(self.asking), np.arange(self.asking, self.asking + self.ended)
 
     def take_turn(self) -> None:
@@ -91,7 +90,6 @@ class Group:
         return Decisions(obs, reward, agent_id, mask)
 
     def endings(self) -> Endings:
-        """The agents that have ended."""
         *obs, reward, agent_id = self._copied("ended", self.ended)
         return Endings(obs, reward, agent_id, self._rows("ended/status", self.ended) != 0)
 
@@ -117,7 +115,6 @@ class Group:
         return self._counts[block][0]
 
     def _rows(self, name: str, count: int) -> np.ndarray:
-        """The first rows of an array, in the file's memory."""
         rows = self._views[name][:count]
         if self._file.in_parts:
             self._file.load(self._places[name], rows.nbytes)
@@ -182,7 +179,6 @@ class Group0(Group):
                 self._file.store(self._places[name], rows.nbytes)
 
     def _picked(self, rows: np.ndarray) -> list[np.ndarray]:
-        """Some of the rows that are shown."""
         found = [array[rows] for array in self._copied("decisions", self._shown)]
         if self._overwritten is not None and self._overwritten.hides_ids(self.spec.name):
             found[-1] = rows.astype(np.int32)

@@ -66,7 +66,6 @@ class GroupPlay:
         self._asking = np.array(state["asking"], dtype=np.int64)
 
     def act(self, group: Group, actions: Mapping[str, np.ndarray]) -> None:
-        """Give the agents that ask their actions."""
         fields, rows = self.fields, self._asking
         floats = np.asarray(actions[fields.floats])[rows] if fields.floats else None
         choices = None

@@ -76,7 +76,6 @@ class Options:
                 )
 
     def wanted(self) -> Wanted:
-        """What to connect to."""
         seed = str(self.seed if self.seed is not None else 0)
         args = [str(one).replace(SEED, seed).replace(COPY, str(self.place[2])) for one in self.args]
         return Wanted(

@@ -40,7 +40,6 @@ class Overwritten:
             self._proven = False
 
     def begin(self) -> None:
-        """All agents begin new episodes."""
         self._alive.clear()
 
     def look(self, spec: GroupSpec, masks: np.ndarray, rows: dict[str, np.ndarray]) -> None:

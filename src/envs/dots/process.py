@@ -71,7 +71,6 @@ class SimulatorProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it has not ended."""
         if self.descriptor is not None and not select.select([self.descriptor], [], [], 0)[0]:
             return True
         return self._process.poll() is None
@@ -91,7 +90,6 @@ class SimulatorProcess:
             return f"killed by signal {-code}"
 
     def last_lines(self) -> str:
-        """What it printed last."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(log.seek(0, os.SEEK_END) - LAST_BYTES, 0))

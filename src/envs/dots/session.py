@@ -50,12 +50,10 @@ class Session:
 
     @property
     def path(self) -> Path:
-        """Of the first file."""
         return self.place.path
 
     @property
     def process(self) -> SimulatorProcess | None:
-        """Of the simulator, if it was started here."""
         return self._waiter.process
 
     @process.setter
@@ -64,7 +62,6 @@ class Session:
 
     @property
     def wakes(self) -> bool:
-        """Whether turns are passed by wake-ups."""
         return self._waiter.joined
 
     @property
@@ -73,7 +70,6 @@ class Session:
         return ""
 
     def attach(self, seconds: float) -> None:
-        """Wait for the simulator."""
         try:
             self._attach(seconds)
         except (SimulatorFault, LayoutError, OSError) as error:
@@ -102,7 +98,6 @@ class Session:
             raise self._report(error) from None
 
     def exchange(self, payload: bytes = b"", reset: bool = False, query: bool = False) -> bytes:
-        """`give` and `take`."""
         self.give(payload, reset, query)
         return self.take("answering a query" if query else "answering a reset" if reset else "answering a step")
 

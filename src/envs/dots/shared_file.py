@@ -103,17 +103,14 @@ class SharedFile:
         return found
 
     def refresh(self) -> None:
-        """Read all of it, unless it is read in parts."""
         if not self.in_parts and os.preadv(self.descriptor, [self.memory], 0) < self._size:
             raise self._shorter(self._size)
 
     def load(self, offset: int, size: int) -> None:
-        """Read bytes into `memory`."""
         if size and os.preadv(self.descriptor, [self.memory[offset : offset + size]], offset) < size:
             raise self._shorter(offset + size)
 
     def store(self, offset: int, size: int) -> None:
-        """Write bytes of `memory`."""
         self.write(offset, self.memory[offset : offset + size])
 
     def number(self, offset: int) -> memoryview:
@@ -124,7 +121,6 @@ class SharedFile:
         write(self.descriptor, content, offset)
 
     def close(self) -> None:
-        """May be called twice."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -175,7 +171,6 @@ class SealedFile(SharedFile):
 
 
 def remove(path: Path) -> None:
-    """Remove a file, if it is there."""
     with contextlib.suppress(OSError):
         path.unlink()
 

@@ -115,7 +115,6 @@ def saved(offered: Offered, module: str) -> list:
 
 
 def restored(kept: list, module: str) -> Offered:
-    """The inverse of `saved`."""
     return {name: (_restored_ids(actors, module), _restored_ids(actees, module)) for name, actors, actees in kept}
 
 

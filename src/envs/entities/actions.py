@@ -116,7 +116,6 @@ class CategoricalAction:
         return self.indices
 
     def items(self) -> Iterator[tuple[EntityID, int]]:
-        """Each actor with its choice."""
         return zip(self.actors, self.indices, strict=True)
 
 
@@ -129,7 +128,6 @@ class SelectEntityAction:
     probs: np.ndarray | None = None
 
     def items(self) -> Iterator[tuple[EntityID, EntityID]]:
-        """Each actor with the entity that it selected."""
         return zip(self.actors, self.actees, strict=True)
 
 

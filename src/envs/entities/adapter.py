@@ -56,7 +56,6 @@ class EntityEnv:
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
-        """Refuse bad arguments before a run starts."""
         limit, kwargs = env_args.get("episode_limit", 0), env_args.get("kwargs")
         require_number("env_args.episode_limit", limit, 0, LARGEST_LIMIT, whole=True)
         if kwargs is not None and not isinstance(kwargs, Mapping):
@@ -70,14 +69,12 @@ class EntityEnv:
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
-        """See `MultiAgentEnv`: the games that are built in."""
         return "environment", [(name, GAMES.entry(name).description) for name in GAMES]
 
     def fields(self) -> dict[str, FieldSpec]:
         return dict(self._fields)
 
     def seed(self, seed: int) -> None:
-        """Reseed the random numbers."""
         self._batch.seed([seed])
 
     def reset(self) -> None:

@@ -143,11 +143,9 @@ class EntityBatch:
         return names
 
     def snapshot(self) -> dict[str, Any]:
-        """See `MultiAgentEnv`: of the first copy."""
         return snapshot(self.layout, {path: array[0] for path, array in self._encoder.arrays.items()})
 
     def scene(self) -> dict[str, Any]:
-        """See `MultiAgentEnv`: what the environment says of its picture."""
         scene = self._copies[0].env.scene
         return scene() if callable(scene) else {}
 
@@ -202,7 +200,6 @@ class EntityBatch:
             self._infos[row] = self._metrics_of(row) if seen.metrics else {}
 
     def _offered_by(self, row: int) -> Offered:
-        """Who can act in a copy."""
         if (kept := self._offered[row]) is not None:
             return kept
         game: Any = self._copies[row].env

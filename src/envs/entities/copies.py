@@ -43,7 +43,6 @@ class Copy:
 
     @property
     def module(self) -> str:
-        """Where its class is, and those of the objects that it is made of."""
         return type(self.env).__module__
 
     def state_dict(self) -> dict[str, Any]:

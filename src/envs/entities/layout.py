@@ -44,7 +44,6 @@ class Layout:
 
     @cached_property
     def slots(self) -> dict[str, slice]:
-        """The slots of each action."""
         first, slots = 0, {}
         for name, space in self.action_space.items():
             count = 1 if isinstance(space, GlobalCategoricalActionSpace) else self.actors[name]
@@ -58,7 +57,6 @@ class Layout:
 
     @cached_property
     def selecting(self) -> list[str]:
-        """The actions that select an entity."""
         return [name for name, space in self.action_space.items() if isinstance(space, SelectEntityActionSpace)]
 
     @cached_property

@@ -92,7 +92,6 @@ class Frames:
     offers: Mapping[str, Offers]
 
     def seen(self, row: int) -> Seen:
-        """One of them."""
         observation = self.observations[row]
         entities = dict(zip(self.features, map(slice, self._begins[row], self._begins[row + 1]), strict=True))
         return Seen(
@@ -139,7 +138,6 @@ class EntityNumbering:
         self._place = {name: k for k, name in enumerate(obs_space.entities)}
 
     def seen(self, observation: Observation) -> Seen:
-        """An observation by number; see `read`."""
         return self.read([observation]).seen(0)
 
     def read(self, observations: Sequence[Observation], acting: bool = False) -> Frames:

@@ -41,7 +41,6 @@ class Roster:
 
     @cached_property
     def types(self) -> list[str]:
-        """The type of each entity by number."""
         return [name for name, count in self._counts.items() for _ in range(count)]
 
     @cached_property

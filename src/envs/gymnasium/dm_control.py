@@ -113,7 +113,6 @@ class DmControlEnv(gymnasium.Env):
 
     @property
     def step_limit(self) -> int | None:
-        """The most steps of an episode; None: no limit."""
         limit = self._task._step_limit
         return None if limit == math.inf else math.ceil(limit - 1e-9)
 

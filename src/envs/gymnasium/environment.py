@@ -72,7 +72,6 @@ class GymnasiumEnv:
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
-        """Refuse bad arguments before a run starts."""
         for name, fits, what in (
             ("time_limit", lambda value: type(value) is int and value >= 1, "a whole number of at least 1"),
             ("kwargs", lambda value: isinstance(value, Mapping), "a mapping of arguments"),
@@ -87,7 +86,6 @@ class GymnasiumEnv:
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
-        """See `MultiAgentEnv`: the registered ids."""
         return "key", [(key, "") for key in tasks.registered()]
 
     def fields(self) -> dict[str, FieldSpec]:

@@ -98,7 +98,6 @@ class MaskSource:
 
     @property
     def name(self) -> str:
-        """The place, for messages."""
         if self._in_observation:
             return f"the observation's '{MASK}'"
         return f"{METHOD}()" if self._method else f"info['{MASK}']"

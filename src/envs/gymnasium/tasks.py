@@ -25,7 +25,6 @@ DM_CONTROL = re.compile(r"dm_control/.*|DMBench\w*-v0")
 
 
 def registered() -> tuple[str, ...]:
-    """The ids."""
     return tuple(require("gymnasium", "env=gymnasium").registry)
 
 

@@ -47,7 +47,6 @@ class Agent:
 
     @property
     def where_masked(self) -> str:
-        """Where the mask is or should be, for messages."""
         return f"the observation's '{MASK}'" if self._masked else f"info['{MASK}']"
 
     def random_action(self, legal: Mapping[str, np.ndarray], rng: np.random.Generator) -> Any:

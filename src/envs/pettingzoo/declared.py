@@ -121,12 +121,10 @@ class _Group:
 
     @property
     def masks(self) -> dict[str, FieldSpec]:
-        """Those of branches only if an agent has shown one."""
         one = f"{self.prefix}avail_actions" in self._masks
         return self._masks if one or any(player.legal.offered for player in self._players.values()) else {}
 
     def end(self, kind: str) -> str:
-        """The path of the agents' own ends."""
         return f"{self.name}/{kind}"
 
     def fields(self, rewards_by_agent: bool) -> dict[str, FieldSpec]:
@@ -192,7 +190,6 @@ def grouped(agents: Sequence[str], groups: Any) -> dict[str, list[str]]:
 
 
 def kind_of(agent: str) -> str:
-    """Its name without its number."""
     return NUMBER.sub("", agent) or agent
 
 

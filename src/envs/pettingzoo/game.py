@@ -71,7 +71,6 @@ class ParallelGame:
         self._played: list[Mapping[str, Any]] = []
 
     def begin(self) -> tuple[dict, dict]:
-        """Start an episode: observations and infos by agent."""
         if self._repeats:
             self._start, self._played = self._beginning(), []
         obs, infos = self._env.reset(seed=self._seed)

@@ -62,7 +62,6 @@ def module_of(key: str) -> ModuleType:
 
 
 def _makers(module: ModuleType) -> dict[str, Callable[..., Any]]:
-    """What of `MAKERS` it has, in their order."""
     found = {name: getattr(module, name, None) for name in MAKERS}
     return {name: maker for name, maker in found.items() if callable(maker)}
 

@@ -111,7 +111,6 @@ class BatchedRaces(Simulator):
         return self.outputs
 
     def _place(self, which: np.ndarray) -> None:
-        """Put the cars on their grids."""
         self.run(begin, which, shared=bool(np.count_nonzero(which) >= 2 * self.options.races_per_thread))
         for name in ("reward", "pressed", "car_terminated", "car_truncated", "terminated", "truncated"):
             getattr(self.outputs, name)[which] = 0
@@ -150,7 +149,6 @@ class BatchedRaces(Simulator):
         return self._places[:, 0] + self.state.race["episode"] * self._places[:, 1]
 
     def map_of(self, b: int) -> str:
-        """The name of the track of race b."""
         return self.maps[self.state.race["track"][b]].name
 
     def load_state_dict(self, state: dict[str, np.ndarray]) -> None:
@@ -160,14 +158,12 @@ class BatchedRaces(Simulator):
 
     @classmethod
     def compile_all(cls) -> None:
-        """Use everything once."""
         races = cls(seed=0, n_cars=2, view="both", metres=60)
         races.reset()
         races.step(np.zeros((1, 2), dtype=int))
 
 
 def world_of(options: Options) -> np.ndarray:
-    """The constants of the world, `[1]` WORLD."""
     world = np.zeros(1, dtype=WORLD)
     one = world[0]
     one["ticks"], one["step_limit"] = options.step_ms // TICK_MS, options.time_limit

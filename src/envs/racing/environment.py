@@ -32,7 +32,6 @@ class RacingBatch(CompiledEnv):
 
     @classmethod
     def copies_per_thread(cls, **env_args: Any) -> int:
-        """See `BatchedEnv`."""
         return Options(**env_args).races_per_thread
 
     @classmethod

@@ -25,7 +25,6 @@ def observations_of(options: Options) -> dict[str, str]:
 
 
 def fields_of(options: Options) -> dict[str, FieldSpec]:
-    """What an environment with these options declares."""
     floats, several = float_size(options.zones_ahead, options.seen_cars), options.n_cars > 1
     kinds = {
         "floats": FieldSpec("observation", (floats,)),

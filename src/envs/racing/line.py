@@ -87,7 +87,6 @@ def geometry_of(centres: np.ndarray, rules: LineRules = LineRules()) -> Geometry
 
 
 def distances(vectors: np.ndarray) -> np.ndarray:
-    """The lengths of vectors `[..., D]`."""
     return reduce(np.hypot, np.moveaxis(vectors, -1, 0))
 
 

@@ -95,7 +95,6 @@ class Options(Rules):
 
     @property
     def seen_cars(self) -> int:
-        """Other cars in the float view."""
         return min(self.n_cars - 1, 3)
 
 

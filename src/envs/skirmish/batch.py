@@ -191,7 +191,6 @@ class BatchedSkirmish(Simulator):
         return f"{text}; legal are {legal}."
 
     def stats(self) -> dict[str, float]:
-        """SMAC's statistics over all finished episodes."""
         battle = self.state.battle
         games, won, timeouts = (int(battle[name].sum()) for name in ("games", "won", "timeouts"))
         return {

@@ -18,7 +18,6 @@ HIDDEN, PADDED, SHOWN = 0, 1, 2
 
 
 def team_sizes(options: Options, battle_map: Map) -> tuple[int, int]:
-    """Numbers of agents and of enemies."""
     if not options.smacv2:
         return battle_map.n_agents, battle_map.n_enemies
     return options.capability_config["n_units"], options.capability_config["n_enemies"]

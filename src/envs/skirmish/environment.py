@@ -135,16 +135,13 @@ class SkirmishBatch(CompiledEnv):
         return self.simulator.stats()
 
     def snapshot(self) -> dict[str, Any]:
-        """All units of the first battle, and who shot at whom or healed whom in the last step."""
         first = self.battles_of(0)
         return replay.snapshot(first, first.state.units[0])
 
     def scene(self) -> dict[str, Any]:
-        """The map of the first battle."""
         return replay.scene(self.battles_of(0))
 
     def action_names(self) -> list[list[str]]:
-        """Targets are named by the labels of their units in snapshots."""
         return replay.action_names(self.battles_of(0))
 
     def save_replay(self) -> str:
@@ -183,7 +180,6 @@ class UnitsBatch(SkirmishBatch):
         return self._view.orders(actions, self.simulator.state.units)
 
     def action_names(self) -> list[list[str]]:
-        """Agents that the first battle lacks have names, too."""
         return replay.entity_action_names(self.n_agents, self.n_enemies, self.n_actions)
 
 

@@ -102,7 +102,6 @@ class BattlesOnMaps:
         self._episode[:] = -1
 
     def map_of(self, b: int) -> str:
-        """The name of the map that battle b plays."""
         return self.maps[self._playing[b]]
 
     def battles_of(self, b: int) -> BatchedSkirmish:
@@ -124,7 +123,6 @@ class BattlesOnMaps:
                 battles.reset(here)
 
     def step(self, actions: np.ndarray) -> Ends:
-        """One step of all battles, as `Simulator.step`, with actions `[B, N]`."""
         ends = Ends(np.zeros(self.batch_size), *np.zeros((2, self.batch_size), dtype=bool))
         for m, battles in enumerate(self.battles):
             here = self._playing == m

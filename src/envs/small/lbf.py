@@ -65,13 +65,11 @@ class Foraging:
 
     @classmethod
     def check_args(cls, reward: str = "sum", **others: Any) -> None:
-        """Refuse bad arguments before a run starts."""
         require_choice("env_args.reward", reward, REWARDS)
         LevelBasedForaging.check_args(**others)
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
-        """See `MultiAgentEnv`: the package's tasks."""
         return LevelBasedForaging.scenarios()
 
 
@@ -108,7 +106,6 @@ class LevelBasedForaging(MultiAgentEnv):
 
     @classmethod
     def check_args(cls, key: str = "Foraging-8x8-2p-2f-coop-v3", time_limit: int = 50, **others) -> None:
-        """Refuse bad arguments before a run starts."""
         keys = _registered_keys()
         if key not in keys:
             raise ConfigError(f"env_args.key: lbforaging has no task '{key}'.{suggestion(key, keys, 3, SEE_LIST)}")
@@ -164,7 +161,6 @@ class LevelBasedForaging(MultiAgentEnv):
             self._continue(episode)
 
     def _episode(self) -> dict[str, Any]:
-        """The state of an episode under way, beside the players."""
         game = self._env
         return {
             "steps": self._steps,

@@ -51,12 +51,10 @@ class MatrixGame(MultiAgentEnv):
 
     @classmethod
     def check_args(cls, **env_args) -> None:
-        """Refuse bad arguments before a run starts."""
         cls(**env_args)
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
-        """See `MultiAgentEnv`: the presets."""
         return "game", [(name, str(payoff)) for name, payoff in PRESETS.items()]
 
     def reset(self) -> None:

@@ -48,7 +48,6 @@ def _seed_smacv2(seed: int | None) -> None:
 
 
 def _parameters(env: str) -> dict[str, inspect.Parameter]:
-    """Named parameters of the package's environment."""
     package = package_class(env)
     if env == "sc2_v2":
         from smacv2.env import StarCraft2Env

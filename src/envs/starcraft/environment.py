@@ -99,7 +99,6 @@ class StarCraftEnv(MultiAgentEnv):
             self._smac._sc2_proc = None
 
     def reset(self) -> Any:
-        """Start an episode, and the game if necessary."""
         while True:
             if self._smac._sc2_proc is None:
                 # smac launches a game before its first episode only, and only then adds up the maximum reward
@@ -141,7 +140,6 @@ class StarCraftEnv(MultiAgentEnv):
         self.env.save_replay()
 
     def close(self) -> None:
-        """End the game and remove its temporary files."""
         self._end_game()
         if self._folder is not None:
             self._folder.close()

@@ -68,7 +68,6 @@ class TrackManiaEnv:
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
-        """Refuse bad arguments before a run starts."""
         require_known("trackmania", Options, env_args)
         Options(**env_args).maps()
 
@@ -85,7 +84,6 @@ class TrackManiaEnv:
         return fields_of(self._racing)
 
     def reset(self) -> None:
-        """Begin the next race of the cycle."""
         number, copies, _ = self.options.place
         self._number = np.array([number + self._races_begun * copies])
         self._map = self._cycle[int(self._number[0]) % len(self._cycle)]
@@ -138,7 +136,6 @@ class TrackManiaEnv:
         return self._outcomes(), moment.finished, cut, self._info(moment)
 
     def action_names(self) -> list[list[str]]:
-        """The names of the inputs."""
         return [list(ACTION_NAMES)]
 
     def get_stats(self) -> dict[str, float]:
@@ -146,7 +143,6 @@ class TrackManiaEnv:
         return {"restarts": self.restarts}
 
     def close(self) -> None:
-        """Close the connection, and the game if it was started here."""
         self._game.end()
 
     def _note(self, moment: Moment) -> None:

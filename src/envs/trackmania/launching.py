@@ -57,7 +57,6 @@ class GameProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the launcher or the game runs."""
         if self._launcher.poll() is None:
             return True
         return bool(self._found() if WINDOWS else self._marked())

@@ -52,7 +52,6 @@ class ReferenceLine:
         return float(lines.metres[k] + min(max(along, 0.0), lines.lengths[k]))
 
     def distance(self, zone: int, position: np.ndarray) -> float:
-        """Metres from a zone's centre."""
         return float(distances(self.geometry.centres[zone] - position))
 
     def ahead(self, zone: int, count: int, every: int) -> np.ndarray:

@@ -44,12 +44,10 @@ class Turn:
         return self._link.answer(name)
 
     def flush(self) -> None:
-        """Send the commands now; the game keeps waiting."""
         self._require_open()
         self._link.flush()
 
     def echo(self) -> None:
-        """End the turn."""
         self._require_open()
         self._link.end(self)
 
@@ -90,13 +88,11 @@ class GameLink:
         return self._turn is turn
 
     def note(self, name: str, values: tuple) -> None:
-        """A command or a question, to be sent."""
         self._outgoing += encoded(name, *values)
         if name == "request_frame":
             self._pixels = values[0] * values[1]
 
     def answer(self, name: str) -> Any:
-        """The answer to the question that was noted last."""
         self.flush()
         message = BY_NAME[name]
         return self._value(message.reply, message.most, time.monotonic() + self.timeout)
@@ -108,7 +104,6 @@ class GameLink:
         self.flush()
 
     def flush(self) -> None:
-        """Send what is noted."""
         data, self._outgoing = self._outgoing, bytearray()
         try:
             self._socket.settimeout(self.timeout)

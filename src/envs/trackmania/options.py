@@ -63,7 +63,6 @@ class Options(Rules):
             raise ConfigError(f"env_args.launch: the command must have {PORT} in it, which each game has its own of.")
 
     def maps(self) -> list[TrackMap]:
-        """The maps of the cycle that is played."""
         training = maps_of("map_cycle", self.map_cycle)
         if not training:
             raise ConfigError(

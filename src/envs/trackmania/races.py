@@ -83,7 +83,6 @@ class Races:
         return self._arrived(time)
 
     def drive(self, action: int) -> Moment:
-        """One step of the race."""
         game, options = self._game, self._options
         accelerate, brake, left, right = INPUTS[action]
         game.turn.send("set_inputs", left, right, accelerate, brake)

@@ -31,7 +31,6 @@ class Standing(NamedTuple):
 
 
 def standing(state: SimulationState, time: int, metres: float, distance: float) -> Standing:
-    """See `Standing`."""
     velocity = state["velocity"].astype(np.float64) @ state["rotation"].astype(np.float64)
     return Standing(time, metres, distance, velocity, int((state["wheels"]["contact"] != 0).sum()))
 

@@ -75,7 +75,6 @@ class SimulationState:
             raise GameLost("its state has impossible dampers")
 
     def __getitem__(self, name: str) -> Any:
-        """A field of the layout."""
         return self._head[name]
 
     def without_finish(self) -> bytes | None:

@@ -14,7 +14,6 @@ LOOSE, BESIDE_IT = "unity_environment", "shared_memory_communicator.py"
 
 
 def main(words: list[str]) -> int:
-    """The exit code, unless the script ends the process."""
     if not words or words[0] in ("-h", "--help"):
         print(USAGE)
         return 0 if words else 2

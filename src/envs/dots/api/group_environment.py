@@ -61,7 +61,6 @@ class BatchedStepResult:
 
     @cached_property
     def agent_id_to_index(self) -> dict[int, int]:
-        """The row of each agent."""
         return {int(one): row for row, one in enumerate(self.agent_id)}
 
     def n_agents(self) -> int:
@@ -84,14 +83,12 @@ class BatchedStepResult:
 
     @staticmethod
     def empty(spec: AgentGroupSpec) -> "BatchedStepResult":
-        """Of nobody."""
         obs = [np.zeros((0, *shape), np.float32) for shape in spec.observation_shapes]
         nobody = np.zeros(0, bool)
         return BatchedStepResult(obs, np.zeros(0, np.float32), nobody, nobody.copy(), np.zeros(0, np.int32), None)
 
     @staticmethod
     def of(group: Group) -> "BatchedStepResult":
-        """From a group's rows, in the simulator's order."""
         asking, ended = group.decisions(), group.endings()
         order = np.argsort(np.concatenate(group.places))
         parts = [*zip(asking.obs, ended.obs, strict=True), (asking.reward, ended.reward)]
@@ -102,7 +99,6 @@ class BatchedStepResult:
 
 
 def group_spec_of(spec: GroupSpec) -> AgentGroupSpec:
-    """The same in these words."""
     kind = ActionType.DISCRETE if spec.branches else ActionType.CONTINUOUS
     return AgentGroupSpec([one.shape for one in spec.observations], kind, spec.branches or spec.continuous)
 

@@ -69,7 +69,6 @@ class ActionSpec(NamedTuple):
 
     @property
     def discrete_size(self) -> int:
-        """Branches."""
         return len(self.discrete_branches)
 
     def is_discrete(self) -> bool:
@@ -79,7 +78,6 @@ class ActionSpec(NamedTuple):
         return self.discrete_size == 0 and self.continuous_size > 0
 
     def empty_action(self, n_agents: int) -> ActionTuple:
-        """Zeros."""
         return ActionTuple(np.zeros((n_agents, self.continuous_size)), np.zeros((n_agents, self.discrete_size)))
 
     def random_action(self, n_agents: int) -> ActionTuple:
@@ -112,7 +110,6 @@ class ActionSpec(NamedTuple):
         return actions.continuous, actions.discrete
 
     def _tuple_of(self, actions: "np.ndarray", name: str) -> ActionTuple:
-        """Actions of the only kind."""
         kinds = [kind for kind, size in zip(KINDS, (self.continuous_size, self.discrete_size), strict=True) if size]
         example = f"ActionTuple({', '.join(f'{kind}=array' for kind in kinds or KINDS[:1])})"
         if len(kinds) > 1:
@@ -262,7 +259,6 @@ class BehaviorMapping(Mapping[str, BehaviorSpec]):
 
 
 def behaviour_of(spec: GroupSpec) -> BehaviorSpec:
-    """The same in these words."""
     observations = [_observation(i, seen) for i, seen in enumerate(spec.observations)]
     return BehaviorSpec(observations, ActionSpec(spec.continuous, spec.branches))
 

@@ -50,7 +50,6 @@ class _Steps(Mapping):
 
     @cached_property
     def agent_id_to_index(self) -> dict[int, int]:
-        """The row of each agent."""
         return {int(one): row for row, one in enumerate(self.agent_id)}
 
     def __len__(self) -> int:

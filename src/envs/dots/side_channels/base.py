@@ -13,7 +13,6 @@ class OutgoingMessage(BodyWriter):
 
     @property
     def buffer(self) -> bytes:
-        """What was written."""
         return bytes(self.body)
 
     def set_raw_bytes(self, buffer: bytes) -> None:
@@ -52,7 +51,6 @@ class IncomingMessage(bytes):
         return self._read(self._reader.string, default_value)
 
     def get_raw_bytes(self) -> bytes:
-        """All of it."""
         return bytes(self)
 
     def _read(self, read, default):

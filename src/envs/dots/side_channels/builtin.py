@@ -79,11 +79,9 @@ class EngineConfigurationChannel(SideChannel):
                 self._send(name, value)
 
     def set_configuration(self, config: EngineConfig) -> None:
-        """The same, from an `EngineConfig`."""
         self.set_configuration_parameters(**config._asdict())
 
     def set(self, settings: Mapping[str, Any]) -> None:
-        """The same, from a mapping."""
         self.set_configuration_parameters(**settings)
 
     def _send(self, name: str, *values: float) -> None:
@@ -177,11 +175,9 @@ class StatsSideChannel(SideChannel):
         return stats
 
     def state_dict(self) -> dict[str, list[list[float]]]:
-        """What has arrived, in plain values."""
         return {key: [[value, int(method)] for value, method in entries] for key, entries in self._stats.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Instead of what has arrived."""
         self._stats = {
             key: [(value, StatsAggregationMethod(method)) for value, method in entries]
             for key, entries in state.items()

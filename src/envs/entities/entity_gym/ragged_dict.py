@@ -12,7 +12,6 @@ class _Buffers:
     buffers: dict[str, Any]
 
     def extend(self, batch: Mapping[str, Any]) -> None:
-        """Append to each buffer; what is given stays as it is."""
         for name, more in batch.items():
             if name in self.buffers:
                 self.buffers[name].extend(more)
@@ -20,12 +19,10 @@ class _Buffers:
                 self.buffers[name] = more.clone()
 
     def clear(self) -> None:
-        """Remove all sequences."""
         for buffer in self.buffers.values():
             buffer.clear()
 
     def __getitem__(self, index: Any) -> dict[str, Any]:
-        """The sequences `index` of each."""
         return {name: buffer[index] for name, buffer in self.buffers.items()}
 
 

@@ -21,19 +21,16 @@ class Tracer:
         self._open: list[tuple[str, Any]] = []
 
     def start(self, name: str) -> None:
-        """Begin a span."""
         span = self._timer.span(name)
         span.__enter__()
         self._open.append((name, span))
 
     def end(self, name: str) -> None:
-        """End the span that was begun last; raises AssertionError if it has another name."""
         assert self._open and self._open[-1][0] == name, f"Tracer.end({name!r}): open are {self.stack!r}."
         self._open.pop()[1].__exit__(None, None, None)
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
-        """A span as a context."""
         self.start(name)
         yield
         self.end(name)
@@ -56,7 +53,6 @@ class Tracer:
 
     @property
     def stack(self) -> str:
-        """The names of the open spans."""
         return ".".join(name for name, _ in self._open)
 
 

@@ -31,7 +31,6 @@ class VecCategoricalActionMask:
         return VecCategoricalActionMask(self.actors[i], None if self.mask is None else self.mask[i])
 
     def extend(self, other: Any) -> None:
-        """Append other environments."""
         _same_kind(self, other)
         self.mask = _extended(self.mask, self.actors.lengths, other.mask, other.actors.lengths)
         self.actors.extend(other.actors)
@@ -64,7 +63,6 @@ class VecSelectEntityActionMask:
         return VecSelectEntityActionMask(self.actors[i], self.actees[i], None if self.mask is None else self.mask[i])
 
     def extend(self, other: Any) -> None:
-        """Append other environments."""
         _same_kind(self, other)
         self.mask = _extended(self.mask, self._pairs(), other.mask, other._pairs())
         self.actors.extend(other.actors)
@@ -197,7 +195,6 @@ class VecEnv(ABC):
         """Free what the environments hold."""
 
     def has_global_entity(self) -> bool:
-        """Whether `VecObs.features` has `__global__`."""
         return has_global_entity(self.obs_space(), self.action_space())
 
 
@@ -224,7 +221,6 @@ class VecWrapper(VecEnv):
 
 
 def has_global_entity(obs_space: ObsSpace, action_space: Mapping[ActionName, ActionSpace]) -> bool:
-    """Whether there are global features or global actions."""
     return bool(obs_space.global_features) or any(
         isinstance(space, GlobalCategoricalActionSpace) for space in action_space.values()
     )

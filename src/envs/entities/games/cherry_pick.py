@@ -32,7 +32,6 @@ class CherryPick(Environment):
         self._random = np.random.RandomState()
 
     def seed(self, seed: int) -> None:
-        """Seed the episodes to come."""
         self._random.seed(seed % 2**32)
 
     def capacity(self) -> dict[str, int]:

@@ -122,7 +122,6 @@ class MineSweeper(SeededGame):
         return self.observe()
 
     def observe(self) -> Observation:
-        """What there is now."""
         entities: dict[str, list[tuple[int, ...]]] = {MINE: list(self.mines), ROBOT: list(self.robots)}
         if self.orbital_cannon:
             entities[CANNON] = [(self.cooldown,)]

@@ -17,7 +17,6 @@ class SeededGame(Environment):
         self._random = random.Random()
 
     def seed(self, seed: int) -> None:
-        """Seed the episodes to come."""
         self._random.seed(seed)
 
 

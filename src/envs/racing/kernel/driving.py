@@ -27,7 +27,6 @@ RESTITUTION, WALL_FRICTION, TURNING = 0.2, 0.3, 0.3  # TURNING: share of the tor
 
 @compiled()
 def shift(car, world):
-    """The automatic gearbox."""
     if world.gears == 0:
         car.rpm = min(abs(car.forward) / world.tops[1], 1.0)
         return
@@ -159,7 +158,6 @@ def off_road(car, point, half_width):
 
 @compiled()
 def tick(car, world, points, track, accelerate, brake, steering):
-    """Move a car by a tick, walls or grass included."""
     grip, drag = world.grip, 0.0
     if not world.walls:
         share = 0.25 * off_road(car, points[car.near], track.half_width)

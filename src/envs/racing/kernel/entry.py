@@ -41,7 +41,6 @@ def write_view(b, races, tracks, world, views, outputs):
 
 @compiled()
 def step_all(races, actions, outputs, tracks, worlds, views):
-    """One step of all races; those that have ended stay as they are."""
     world = worlds[0]
     for b in range(races.race.size):
         ended = races.race[b].ended

@@ -32,7 +32,6 @@ def follow(car, world, points, track):
 
 @compiled()
 def play(cars, world, points, track, actions):
-    """The ticks of a step."""
     n = cars.size
     for _ in range(world.ticks):
         for i in range(n):

@@ -13,7 +13,6 @@ GOES_ON, WON, LOST, DRAW = 2, 1, -1, 0
 
 @compiled()
 def game_loop(battle, u, around, near, types, scenario, ways):
-    """One loop of the game's clock."""
     recover(u, types)
     choose_targets(u, types, scenario)
     note_near(u, around, near)
@@ -37,7 +36,6 @@ def game_loop(battle, u, around, near, types, scenario, ways):
 
 @compiled()
 def play(battle, u, around, near, types, scenario, ways):
-    """The game loops of one environment step."""
     note_around(u, around, scenario.loops, types)
     for k in range(scenario.loops):
         if scenario.random_health and k == scenario.loops - scenario.kill_loops:

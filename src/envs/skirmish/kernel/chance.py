@@ -18,7 +18,6 @@ def _mixed(value):
 
 @compiled()
 def random_bits(seed, episode, number):
-    """32 random bits."""
     bits = _mixed(int(seed) ^ 0x9E3779B9)
     bits = _mixed(bits + (int(seed) >> 32))
     bits = _mixed(bits * 31 + int(episode))

@@ -145,7 +145,6 @@ def heal(u, i, types):
 
 @compiled()
 def foes(i, scenario):
-    """The range of the units of the other side."""
     if i < scenario.n_agents:
         return scenario.n_agents, scenario.n_agents + scenario.n_enemies
     return 0, scenario.n_agents
@@ -153,7 +152,6 @@ def foes(i, scenario):
 
 @compiled()
 def friends(i, scenario):
-    """The range of the units of the same side."""
     if i < scenario.n_agents:
         return 0, scenario.n_agents
     return scenario.n_agents, scenario.n_agents + scenario.n_enemies

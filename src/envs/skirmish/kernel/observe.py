@@ -173,7 +173,6 @@ def write_allies(u, i, types, scenario, obs, at):
 
 @compiled()
 def write_own(u, i, types, scenario, obs, at):
-    """The agent itself."""
     if scenario.obs_own_health:
         obs[at] = health_share(u, i, types, scenario)
         at += 1
