@@ -1,12 +1,13 @@
 """The arguments of environments: numbers, the fields of a dataclass, and those of a constructor."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from inspect import signature
 from types import SimpleNamespace
 
 import pytest
 
+from cli.compose import compose_config
 from envs.contract.arguments import (
     require_choice,
     require_known,
@@ -16,6 +17,8 @@ from envs.contract.arguments import (
     signature_of,
 )
 from envs.contract.reaches import numbers_of
+from envs.racing.options import Options as RacingOptions
+from envs.trackmania.options import Options as TrackManiaOptions
 from utils.errors import ConfigError
 
 
@@ -80,3 +83,9 @@ def test_a_choice_is_one_of_those_allowed():
 
 def test_options_that_are_numbers_reach_nowhere():
     assert set(numbers_of(Options)) == {"speed"}
+
+
+@pytest.mark.parametrize(("env", "options"), [("racing", RacingOptions), ("trackmania", TrackManiaOptions)])
+def test_the_config_has_the_defaults(env, options):
+    defaults = {key: value for key, value in asdict(options()).items() if key not in ("test_mode", "place")}
+    assert compose_config("iql", env).config["env_args"] == defaults

@@ -1,8 +1,6 @@
 """Gymnasium's environments: their spaces as fields, their ends, and errors for those that cannot be made."""
 
-import subprocess
 import sys
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -15,8 +13,6 @@ from envs.contract.fields import FieldSpec
 from envs.gymnasium.environment import GymnasiumEnv
 from utils.config.merging import default_config
 from utils.errors import ConfigError
-
-MAIN = Path(__file__).parents[2] / "src" / "main.py"
 
 
 def kinds(seed=3, **kwargs):
@@ -243,15 +239,6 @@ def test_the_course_is_gymnasiums():
 def test_arguments_that_do_not_fit(changes, message):
     with pytest.raises(ConfigError, match=message):
         GymnasiumEnv.check_args(**changes)
-
-
-@pytest.mark.slow
-def test_a_wrong_id_ends_a_run_before_it_starts(tmp_path):
-    words = ["--config=vdn", "--env-config=gymnasium", "with", "env_args.key=CartPol-v1"]
-    run = subprocess.run([sys.executable, MAIN, *words], cwd=tmp_path, capture_output=True, text=True)
-    assert run.returncode == 2
-    assert "Did you mean 'CartPole-v1'" in run.stderr
-    assert "Traceback" not in run.stderr
 
 
 def test_a_recorded_id_may_not_import_a_module_unseen():

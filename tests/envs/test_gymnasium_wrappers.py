@@ -5,7 +5,6 @@ import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
 
-from cli.compose import compose_config  # noqa: E402
 from envs.gymnasium.environment import GymnasiumEnv  # noqa: E402
 from utils.errors import ConfigError  # noqa: E402
 
@@ -65,7 +64,3 @@ def test_lists_are_the_tuples_that_yaml_lacks():
 def test_wrappers_that_are_refused(wrappers, message):
     with pytest.raises(ConfigError, match=message):
         GymnasiumEnv.check_args(key="CartPole-v1", wrappers=wrappers)
-
-
-def test_the_config_has_them():
-    assert compose_config("ppo", "gymnasium").config["env_args"]["wrappers"] == []

@@ -35,11 +35,15 @@ def test_unequal_agents_are_padded():
     assert env.get_state().tolist() == env.get_obs().flatten().tolist()
 
 
-def test_an_own_state_is_used():
+def test_the_state_is_the_environments_own_unless_it_is_to_be_that_of_observations():
     env = make(with_state=True)
     env.step([1, 0, 0])
     assert env.get_state().tolist() == [1, 42]
     assert env.get_state_size() == 2
+    env = PettingZooEnv(key="parades.parade_v0", kwargs={"with_state": True}, state="observations")
+    env.reset()
+    assert env.get_state().tolist() == env.get_obs().flatten().tolist()
+    assert env.get_state_size() == 12
 
 
 def test_an_agent_that_died():
@@ -126,13 +130,6 @@ def test_a_state_that_changes_shape_is_found_before_a_run(groups):
         PettingZoo.check_args(**args, state="nobody")
 
 
-def test_the_state_can_be_that_of_observations():
-    env = PettingZooEnv(key="parades.parade_v0", kwargs={"with_state": True}, state="observations")
-    env.reset()
-    assert env.get_state().tolist() == env.get_obs().flatten().tolist()
-    assert env.get_state_size() == 12
-
-
 def test_numbers_beyond_their_bounds_are_warned_of_before_a_run(caplog):
     with caplog.at_level("WARNING"):
         check(odd="beyond")
@@ -142,22 +139,9 @@ def test_numbers_beyond_their_bounds_are_warned_of_before_a_run(caplog):
     assert "Nothing is scaled by these bounds" in warning
 
 
-def test_our_time_limit_truncates():
-    env = make(time_limit=3)
-    assert [env.step([1, 0, 0])[1:] for _ in range(3)][-1] == (True, {"episode_limit": True})
-    assert env.get_avail_actions()[0].tolist() == [0, 1, 0, 0]
-
-
 def test_rewards_can_be_averaged_over_all_agents():
     env = make(reward="mean")
     assert env.step([1, 0, 0])[0] == pytest.approx(37)
-
-
-def test_the_seed_is_given_to_the_first_reset_only():
-    env = make()
-    assert env._env.seed == 5
-    env.reset()
-    assert env._env.seed is None
 
 
 def test_arguments_reach_the_environment():

@@ -179,19 +179,6 @@ def test_an_agent_that_died():
     assert sorted(env._env.given[2]) == ["a", "c"], "the dead are not passed on"
 
 
-@pytest.mark.parametrize("end", ["terminate", "truncate"])
-def test_an_agent_that_ended_may_stay_in_the_list(end):
-    stays, leaves = band(reward="each", end=end, stays=True), band(reward="each", end=end)
-    for _ in range(4):
-        (ours, *our_ends, _), (theirs, *their_ends, _) = play(stays), play(leaves)
-        assert our_ends == their_ends
-        for path, value in ours.items():
-            assert value.tolist() == theirs[path].tolist(), path
-        for path, value in stays.observe().items():
-            assert value.tolist() == leaves.observe()[path].tolist(), path
-    assert any(our_ends)
-
-
 class Signals(Band):
     """Drummers choose two things at once, with a mask for each."""
 

@@ -157,14 +157,28 @@ def test_both_sides_make_bigger_files_in_one_turn(started):
         assert session.groups["One"].decisions().obs[0].tolist() == [[turn + 1] * 3]
 
 
+ONE = "act = lambda turn: 1.0"
+# as one in another namespace of processes: the link leads nowhere, or to something else
+SEES_NO_DESCRIPTORS = f"from dots_simulator import sealed\nsealed.whose = lambda about: bytes(16)\n{ONE}"
+
+
 @pytest.mark.parametrize(
-    "options",
-    [{"wakes": False}, {"protocol": "0"}, {"wakes": False, "protocol": "0"}],
-    ids=["no wake-ups", "0", "0 alone"],
+    ("program", "options", "limit"),
+    [
+        (ONE, {"wakes": False}, {}),
+        (ONE, {"protocol": "0"}, {}),
+        (ONE, {"wakes": False, "protocol": "0"}, {}),
+        (ONE, {}, {"MOST_SEALED_BYTES": 60}),
+        (ONE, {}, {"LAST_MOVED": 3}),
+        (SEES_NO_DESCRIPTORS, {}, {}),
+    ],
+    ids=["no wake-ups", "0", "0 alone", "big files", "long names", "no descriptors"],
 )
-def test_files_are_read_as_before_without_the_extension(started, options):
-    session = started("act = lambda turn: 1.0", **options)
-    assert not list(session.path.parent.glob("*.sealed"))
+def test_files_that_are_not_sealed_are_read_as_before(started, monkeypatch, program, options, limit):
+    for name, value in limit.items():
+        monkeypatch.setattr(protocol_0_3_2, name, value)
+    session = started(program, **options)
+    assert session.wakes == options.get("wakes", True)
     for turn in range(1, 5):
         play(session)
         assert not is_mapped(session)
@@ -173,13 +187,13 @@ def test_files_are_read_as_before_without_the_extension(started, options):
 
 def test_a_system_that_seals_nothing_is_served_as_before(started, monkeypatch):
     monkeypatch.delattr(os, "memfd_create")
-    session = started("act = lambda turn: 1.0")
+    session = started(ONE)
     play(session)
     assert session.wakes and not is_mapped(session)
 
 
 def test_a_file_that_cannot_be_sealed_is_shared_as_before(started, monkeypatch):
-    session = started("act = lambda turn: 1.0")
+    session = started(ONE)
 
     def no_room(path, content):
         raise OSError("no more descriptors")
@@ -191,25 +205,6 @@ def test_a_file_that_cannot_be_sealed_is_shared_as_before(started, monkeypatch):
         assert not is_mapped(session)
         assert session.groups["One"].decisions().obs[0].tolist() == [[turn] * 3]
     assert session._number == number + 1, "it was tried once"
-
-
-@pytest.mark.parametrize("name, value", [("MOST_SEALED_BYTES", 60), ("LAST_MOVED", 3)])
-def test_big_files_and_those_with_long_names_are_not_moved(started, monkeypatch, name, value):
-    monkeypatch.setattr(protocol_0_3_2, name, value)
-    session = started("act = lambda turn: 1.0")
-    for turn in range(1, 4):
-        play(session)
-        assert not is_mapped(session)
-        assert session.groups["One"].decisions().obs[0].tolist() == [[turn] * 3]
-
-
-def test_a_simulator_that_cannot_see_the_trainers_descriptors_uses_the_files(started):
-    # as one in another namespace of processes: the link leads nowhere, or to something else
-    session = started(
-        "from dots_simulator import sealed\nsealed.whose = lambda about: bytes(16)\nact = lambda turn: 1.0"
-    )
-    play(session)
-    assert session.wakes and not is_mapped(session)
 
 
 TRAINER = """

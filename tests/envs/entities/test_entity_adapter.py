@@ -82,27 +82,6 @@ def test_a_state_is_resumed_in_an_episode():
     assert (other.observed()["entities/Walker"] == batch.observed()["entities/Walker"]).all()
 
 
-@pytest.mark.parametrize(
-    "kwargs", [{"step_limit": 40}, {"orbital_cannon": True, "cooldown_period": 1, "step_limit": 20}]
-)
-def test_minesweeper_is_resumed_in_an_episode(kwargs):
-    batch, other = (EntityBatch(3, "MineSweeper", kwargs, seed=[k, k + 1, k + 2]) for k in (0, 5))
-    rng = np.random.default_rng(0)
-    batch.reset()
-    for t in range(60):
-        if t == 30:
-            other.load_state_dict(batch.state_dict())
-        legal = batch.observed()["avail_actions"]
-        actions = {"actions": (legal * rng.random(legal.shape)).argmax(-1)}
-        for one in (batch, other)[: 1 + (t >= 30)]:
-            _, terminated, truncated, _ = one.step(actions)
-            if (ended := terminated | truncated).any():
-                one.reset(ended)
-        if t >= 30:
-            for path, array in batch.observed().items():
-                assert (other.observed()[path] == array).all(), path
-
-
 def test_sizes_are_set_or_declared_or_seen_in_play():
     sizes = lambda batch: (batch.layout.entities, batch.layout.actors)  # noqa: E731
     assert sizes(EntityBatch(1, "MineSweeper")) == ({"Mine": 5, "Robot": 2}, {"Move": 2})

@@ -19,6 +19,7 @@ from walking import FAILING, Odd, Walk
             "importing 'no_such_module' failed: No module named 'no_such_module', neither installed nor in /",
         ),
         ({"environment": "no_such_file.py:Walk"}, "there is no file"),
+        ({"environment": "walking:"}, "expected path/to/file.py:ClassName"),
         ({"kwargs": {"widht": 3}}, r"env_args.kwargs: MineSweeper takes no 'widht'. Did you mean 'width'"),
         ({"kwargs": {"width": 0}}, "width=0 must be a whole number"),
         ({"kwargs": {"width": "x"}}, "width=x must be a whole number"),

@@ -13,7 +13,7 @@ from envs.entities import Entity, Environment, GlobalCategoricalActionMask, Obse
 from envs.entities.acting import actions_for
 from envs.entities.making import environment_class
 from envs.entities.numbering import EntityNumbering
-from utils.errors import ConfigError, MusterError
+from utils.errors import MusterError
 
 FILE = """
 from typing import Dict, Mapping
@@ -62,21 +62,6 @@ def test_a_file_for_entity_gym_plays(hunt):
         seen = numbering.seen(env.act(actions_for(seen, space, {"move": [1]})))
     assert seen.done
     assert seen.global_features.tolist() == [2.0]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("{}", "expected path/to/file.py:ClassName"),
-        ("{}:Hnt", "Did you mean 'Hunt'?"),
-        ("{}:Dict", "is no subclass"),
-        ("{}x.py:Hunt", "there is no file"),
-    ],
-)
-def test_a_class_that_is_not_there_is_refused(hunt, name, message):
-    with pytest.raises(ConfigError) as caught:
-        environment_class(name.format(hunt))
-    assert message in str(caught.value)
 
 
 def test_the_vocabulary_imports_no_torch():

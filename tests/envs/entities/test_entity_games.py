@@ -221,8 +221,3 @@ def test_arguments_that_cannot_be_are_refused(name, kwargs, message):
     with pytest.raises(ConfigError) as caught:
         GAMES[name](**kwargs)
     assert message in str(caught.value)
-
-
-def test_an_unknown_game_is_answered_with_the_nearest():
-    with pytest.raises(ConfigError, match=r"Unknown game 'MineSweper'\. Did you mean 'MineSweeper'"):
-        GAMES["MineSweper"]

@@ -167,12 +167,3 @@ def test_a_car_that_is_out_is_not_present_and_the_others_drive_on():
         assert seen["obs"][0].any() == (t < 20), "it sees where its race ended"
     assert [bool(values["agents/truncated"][0]) for values in outcomes] == [t == 19 for t in range(25)]
     assert [values["reward"][0] != 0 for values in outcomes] == [t < 20 for t in range(25)]
-
-
-@pytest.mark.parametrize(("reward", "whole"), [("sum", np.sum), ("mean", np.mean)])
-def test_rewards_of_a_team_are_those_of_its_cars(reward, whole):
-    each, team = (RacingEnv(seed=1, n_cars=3, reward=way, **LONG) for way in ("each", reward))
-    each.reset(), team.reset()
-    for k in range(10):
-        actions = {"actions": np.array([FORWARD, ROLL, LEFT if k % 2 else RIGHT])}
-        assert team.step(actions)[0]["reward"] == pytest.approx(whole(each.step(actions)[0]["reward"]))

@@ -66,15 +66,6 @@ def test_before_the_race_no_action_was_done():
     assert made.outputs.floats[0, 0, 13:21].reshape(2, 4).tolist() == [list(INPUTS[a]) for a in actions[:, 0]]
 
 
-@pytest.mark.parametrize("action", range(len(INPUTS)))
-def test_each_action_is_shown_by_its_inputs(action):
-    made = BatchedRaces(1, seed=1, **OPTIONS)
-    made.reset()
-    made.step(np.array([[action]]))
-    assert tuple(made.outputs.floats[0, 0, 17:21]) == INPUTS[action]
-    assert made.outputs.pressed[0, 0] == INPUTS[action][0]
-
-
 def test_the_finish_is_announced_from_700_metres_on():
     made, _ = driven(1, metres=1000.0)
     assert made.outputs.floats[0, 0, 182] == 700

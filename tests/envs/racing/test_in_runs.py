@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch as th
 
-from cli.compose import compose_config
 from small_training import train
 from utils.errors import ConfigError
 from utils.tensors.schemes import observed_fields, state_fields
@@ -58,16 +57,6 @@ def test_batches_keep_the_records_beside_what_networks_see(tmp_path, monkeypatch
     pressed = th.isin(batch["actions"][0, : length - 1, 0, 0] // 3, th.tensor([0, 3]))
     assert (batch["input_w"][0, : length - 1, 0, 0].bool() == pressed).all()
     assert batch["obs/frames"].dtype == th.uint8
-
-
-def test_the_config_has_the_defaults():
-    from dataclasses import asdict
-
-    from envs.racing.options import Options
-
-    config = compose_config("iql", "racing").config["env_args"]
-    defaults = {key: value for key, value in asdict(Options()).items() if key not in ("test_mode", "place")}
-    assert config == defaults
 
 
 @pytest.mark.slow

@@ -79,12 +79,6 @@ def test_a_new_furthest_zone_gives_two_more_seconds():
     assert (cars["furthest"] == furthest).all() and cars["zone"][0, 0] <= furthest[0, 0]
 
 
-def test_the_time_limit_truncates():
-    env = RacingEnv(seed=1, time_limit=5, **SHORT)
-    env.reset()
-    assert [act(env, FORWARD)[1:3] for _ in range(5)] == [(False, False)] * 4 + [(False, True)]
-
-
 def test_an_ended_race_stays_as_it_is():
     races = BatchedRaces(2, seed=1, time_limit=5, **SHORT)
     races.reset()
@@ -98,32 +92,6 @@ def test_an_ended_race_stays_as_it_is():
     assert out.reward[0, 0] == 0 and out.reward[1, 0] != 0
     np.testing.assert_equal(out.floats[0], state["floats"])
     assert out.truncated.tolist() == [True, False]
-
-
-def test_the_same_seeds_play_the_same_races_in_any_batch():
-    options = {"map_cycle": ["seeds:1-3"], "metres": 100.0, "start_anywhere": 0.5, "time_limit": 30, "n_cars": 2}
-    seeds, places = [11, 12, 13], [[k, 3, k] for k in range(3)]
-    batch = RacingBatch(3, place=places, seed=seeds, **options)
-    singles = [RacingEnv(seed=seed, place=place, **options) for seed, place in zip(seeds, places, strict=True)]
-    rng = np.random.default_rng(3)
-    batch.reset()
-    for env in singles:
-        env.reset()
-    for _ in range(100):
-        actions = {"actions": rng.integers(12, size=(3, 2))}
-        values, terminated, truncated = batch.step(actions)
-        for b, env in enumerate(singles):
-            own, *ends, info = env.step({"actions": actions["actions"][b]})
-            assert ends == [terminated[b], truncated[b]]
-            assert info == batch.info(b)
-            for path, value in own.items():
-                np.testing.assert_equal(value, values[path][b])
-            for path, value in env.observe().items():
-                np.testing.assert_equal(value, batch.observed()[path][b])
-        if (ended := terminated | truncated).any():
-            batch.reset(ended.copy())
-            for b in np.flatnonzero(ended):
-                singles[b].reset()
 
 
 def maps_of(races, episodes):

@@ -3,7 +3,7 @@
 import pytest
 
 from envs.skirmish.environment import SkirmishEnv
-from envs.skirmish.maps import load_map, map_names
+from envs.skirmish.maps import map_names
 
 # agents, enemies, limit, actions, obs, state, sum of rewards of a victory before scaling
 SIZES = {
@@ -71,15 +71,3 @@ def test_sizes_are_smacv2s(name, units, enemies, sizes):
     env.reset()
     types = env.get_capabilities().reshape(units, 3)
     assert types.sum(1).tolist() == [1] * units
-
-
-def test_agents_are_numbered_by_type_then_place():
-    for name in SIZES:
-        env = SkirmishEnv(map_name=name, seed=0)
-        env.reset()
-        order = load_map(name).type_order
-        units = env.batch.simulator.state.units[0, : env.n_agents]
-        from envs.skirmish.unit_types import UNIT_TYPES
-
-        keys = [(order.index(UNIT_TYPES[unit.kind].name), unit.x, unit.y) for unit in units]
-        assert keys == sorted(keys)

@@ -164,15 +164,6 @@ def test_one_battle_is_one_of_many(tmp_path):
     )
 
 
-def test_illegal_actions_are_refused():
-    env = _several(["3m", "8m"])
-    env.reset()
-    actions = np.where(env.observed()["avail_actions"][..., 1] > 0, 1, 0)
-    actions[0, 2] = 10  # an enemy that 3m lacks
-    with pytest.raises(ValueError, match=r"Agent 2 of battle 0 cannot take action -1"):
-        env.step({"actions": actions})
-
-
 @pytest.mark.parametrize("beyond", ["enemies", "allies"])
 def test_units_that_a_map_lacks_are_no_targets(beyond):
     env = _several(["10gen_terran", "MMM"])

@@ -1,14 +1,12 @@
 """Arguments of the environment that make no sense."""
 
 from contextlib import nullcontext
-from dataclasses import asdict
 
 import pytest
 
 from checks.environments import checked_env_args
 from cli.compose import compose_config
 from envs.trackmania.environment import TrackManiaEnv
-from envs.trackmania.options import Options
 from utils.errors import ConfigError
 
 
@@ -57,8 +55,3 @@ def test_a_process_may_wait_as_long_as_its_game_may_take(line_file, vector_env, 
     outcome = pytest.raises(ConfigError, match=r"worker_timeout=300 must be longer than env_args\.launch_timeout=300")
     with outcome if refused else nullcontext():
         checked_env_args(config)
-
-
-def test_the_config_has_the_defaults():
-    config = compose_config("iql", "trackmania").config["env_args"]
-    assert config == {key: value for key, value in asdict(Options()).items() if key not in ("test_mode", "place")}

@@ -196,13 +196,6 @@ def test_a_race_that_makes_no_progress_is_cut_off(stand_in, make_env):
     assert len(race(env)[0]) > 50
 
 
-def test_time_is_up(stand_in, make_env):
-    env = make_env(stand_in(), time_limit=4)
-    env.reset()
-    rewards, (_, truncated, _) = race(env)
-    assert (len(rewards), truncated) == (4, True)
-
-
 def test_races_by_linesights_rules(stand_in, make_env):
     """The finish is entered a zone and 0.75 m later, and speed is paid where it is gained."""
     env = make_env(
