@@ -32,7 +32,7 @@ def expert_episodes(count, seed):
     batch.update(dict(env.observed()), ts=0)
     hotdogs = env.observed()["entities/Hotdog/count"] + env.observed()["entities/Object"][:, 0, 0]
     actions = np.stack([hotdogs.astype(int), np.zeros(count, int)], axis=1)
-    outcomes, terminated, _, _ = env.step({"actions": actions})
+    outcomes, terminated, _ = env.step({"actions": actions})
     batch.update({"actions": actions[..., None], "reward": outcomes["reward"][:, None]}, ts=0)
     batch.update({"terminated": terminated[:, None].astype(int)}, ts=0)
     batch.update(dict(env.observed()), ts=1)

@@ -91,5 +91,5 @@ class EntityEnv:
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, float], bool, bool, dict[str, Any]]:
         chosen = {"actions": np.asarray(actions["actions"])[None]}
-        outcomes, terminated, truncated, infos = self._batch.step(chosen)
-        return {"reward": float(outcomes["reward"][0])}, bool(terminated[0]), bool(truncated[0]), infos[0]
+        outcomes, terminated, truncated = self._batch.step(chosen)
+        return {"reward": float(outcomes["reward"][0])}, bool(terminated[0]), bool(truncated[0]), self._batch.info(0)

@@ -96,14 +96,11 @@ class EntityBatch:
             if self._observations[row].done or self._observations[row].truncated:
                 raise self._fault(row, "an episode begins with its end")
 
-    def step(
-        self, actions: Mapping[str, np.ndarray]
-    ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
         """Let the actors of all copies that play act.
 
         Returns:
-            reward float64 `[B]`; bool `[B]`, terminated, and truncated; the infos: metrics and, at the end of an
-            episode, how often each choice was taken in it.
+            reward float64 `[B]`; bool `[B]`, terminated, and truncated.
         """
         rows, chosen = np.flatnonzero(self._playing), actions["actions"]
         self._shares.take(rows, self._encoder.arrays["acts"][rows], chosen[rows])
@@ -121,12 +118,13 @@ class EntityBatch:
         self._playing &= ~ended
         for row in np.flatnonzero(ended).tolist():
             self._infos[row] = {**self._infos[row], **self._shares.of(row)}
-        return {"reward": self._rewards}, terminated, truncated, self._infos
+        return {"reward": self._rewards}, terminated, truncated
 
     def observed(self) -> dict[str, np.ndarray]:
         return self._encoder.arrays
 
     def info(self, b: int) -> dict[str, Any]:
+        """Metrics of the last step and, at the end of an episode, how often each choice was taken in it."""
         return self._infos[b]
 
     def action_names(self) -> list[list[str]]:

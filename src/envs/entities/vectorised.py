@@ -1,7 +1,6 @@
 """Games that play many copies in a few operations on arrays, in place of one copy after the other."""
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Protocol
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from envs.entities.copies import Copy
 from envs.entities.environment import Environment
 from envs.entities.layout import Layout
+from utils.config.registry import loaded
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -44,8 +44,7 @@ def vectorised(copies: Sequence[Copy], layout: Layout, arrays: Arrays) -> Vector
     name = vars(type(games[0])).get("vectorised_by")
     if name is None or not _has_room(layout, games[0]):
         return None
-    module, _, cls = name.partition(":")
-    return getattr(import_module(module), cls)(games, layout, arrays)
+    return loaded(name)(games, layout, arrays)
 
 
 def _has_room(layout: Layout, game: Environment) -> bool:

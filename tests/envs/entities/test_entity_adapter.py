@@ -19,10 +19,10 @@ def test_an_episode_ends_with_its_terminal_observation_and_its_shares():
     batch = walks(max_entities=1)
     batch.reset()
     for t in range(4):
-        outcomes, terminated, truncated, infos = stepped(batch, t % 2)
+        outcomes, terminated, truncated = stepped(batch, t % 2)
         assert outcomes["reward"].tolist() == [1.0, 1.0]
         assert terminated.tolist() == [t == 3] * 2 and not truncated.any()
-    assert infos[0] == {"at": 4.0, "choices/go/left": 0.5, "choices/go/right": 0.5}
+    assert batch.info(0) == {"at": 4.0, "choices/go/left": 0.5, "choices/go/right": 0.5}
     arrays = batch.observed()
     assert arrays["entities/Walker/count"].tolist() == [1, 1]
     assert not arrays["acts"].any() and arrays["avail_actions"][:, :, 0].all()
@@ -36,7 +36,7 @@ def test_an_episode_ends_with_its_terminal_observation_and_its_shares():
 def test_the_limit_truncates():
     batch = walks(episode_limit=3, kwargs={"length": 9})
     batch.reset()
-    ends = [stepped(batch)[1:3] for _ in range(3)]
+    ends = [stepped(batch)[1:] for _ in range(3)]
     assert [truncated.tolist() for _, truncated in ends] == [[False] * 2, [False] * 2, [True] * 2]
     assert not any(terminated.any() for terminated, _ in ends)
 
