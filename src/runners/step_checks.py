@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.contract.fields import SHOWN, EnvSpec
+from envs.contract.fields import OBSERVED, EnvSpec
 from envs.contract.validation import FIRST_MOMENTS, NUMBERS, InvalidEnvironmentError, problem_of_mask
 from utils.errors import MusterError
 from vector_envs.contract import StepOutcome
@@ -54,7 +54,7 @@ class StepChecks:
                     self._require_array(path, observed.get(path), shape, NUMBERS)
             return
         self._moments += 1
-        for path in self._spec.of_kind(*SHOWN):
+        for path in self._spec.of_kind(*OBSERVED):
             self._require_array(path, observed.get(path), self._spec.array_shape(path, self._size), NUMBERS)
         self._require_masks(observed, rows, steps)
 

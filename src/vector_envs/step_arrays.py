@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.contract.fields import ENDS, SHOWN, EnvSpec
+from envs.contract.fields import ENDS, OBSERVED, EnvSpec
 
 # every array in shared memory starts at a multiple of this many bytes, a cache line
 ALIGNMENT = 64
@@ -22,7 +22,7 @@ class StepArrays:
 
     def __init__(self, spec: EnvSpec, arrays: dict[str, np.ndarray]):
         self.spec, self._arrays = spec, arrays
-        self.shown = {path: arrays[path] for path in spec.of_kind(*SHOWN)}
+        self.shown = {path: arrays[path] for path in spec.of_kind(*OBSERVED)}
         self.outcomes = {path: arrays[path] for path in spec.of_kind("outcome")}
         self.actions = {path: arrays[path] for path in spec.of_kind("action")}
         self.terminated, self.truncated = (arrays[end] for end in ENDS)

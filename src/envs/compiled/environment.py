@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from envs.contract.arguments import require_known, signature_of
-from envs.contract.fields import SHOWN, FieldSpec
+from envs.contract.fields import OBSERVED, FieldSpec
 from envs.contract.optional import require
 from envs.multiagentenv import MultiAgentEnv
 from utils.config.registry import loaded
@@ -85,7 +85,7 @@ class CompiledEnv:
         names: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
         for path, field in self.fields().items():
             if field.kind != "action":
-                names[field.kind in SHOWN].append((path, path.replace("/", "_")))
+                names[field.kind in OBSERVED].append((path, path.replace("/", "_")))
         return names
 
     def info(self, b: int) -> dict[str, Any]:

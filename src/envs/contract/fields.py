@@ -23,7 +23,7 @@ import numpy as np
 # an observation is what networks see, a mask what is allowed or there, a record what is kept beside them and no network
 # sees, an action what agents do, an outcome what a step returns
 KINDS = ("observation", "mask", "record", "action", "outcome")
-SHOWN = ("observation", "mask", "record")  # the kinds that `observe` returns
+OBSERVED = ("observation", "mask", "record")  # the kinds that `observe` returns
 # every step of every environment has these besides
 ENDS = ("terminated", "truncated")
 AGENTS = "agents"

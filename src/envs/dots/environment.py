@@ -119,7 +119,7 @@ class DotsEnv:
             play.streams.finished = type(play.streams.finished)()
 
     def observe(self) -> dict[str, np.ndarray]:
-        return {path: array for play in self._plays.values() for path, array in play.shown.items()}
+        return {path: array for play in self._plays.values() for path, array in play.observed.items()}
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
         """See `envs.contract.fields`. The last info of an episode has the simulator's statistics, and `agent_return`

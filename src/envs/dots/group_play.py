@@ -12,7 +12,7 @@ from envs.dots.streams import Streams
 
 
 class GroupPlay:
-    """The arrays of one group, of `max_agents` rows each; `shown` and `outcomes` by path.
+    """The arrays of one group, of `max_agents` rows each; `observed` and `outcomes` by path.
 
     Args:
         fields: of the group.
@@ -26,7 +26,7 @@ class GroupPlay:
         declared = fields.fields()
         arrays = {path: np.zeros((n, *one.shape), one.dtype) for path, one in declared.items() if one.kind != "action"}
         self.outcomes = {path: x for path, x in arrays.items() if declared[path].kind == "outcome"}
-        self.shown = {path: x for path, x in arrays.items() if path not in self.outcomes}
+        self.observed = {path: x for path, x in arrays.items() if path not in self.outcomes}
         self._starts = np.cumsum([0, *fields.spec.branches])
         # of the rows that ask now, in the simulator's order
         self._asking = np.zeros(0, dtype=np.int64)
@@ -40,12 +40,12 @@ class GroupPlay:
         fields = self.fields
         for array in self.outcomes.values():
             array[...] = 0
-        shown = self.shown
-        shown[fields.present][...] = False
-        shown[fields.begins][...] = False
+        observed = self.observed
+        observed[fields.present][...] = False
+        observed[fields.begins][...] = False
         for mask in fields.masks:
-            shown[mask][...] = 0
-            shown[mask][:, 0] = 1
+            observed[mask][...] = 0
+            observed[mask][:, 0] = 1
         self._asking = np.zeros(0, dtype=np.int64)
         if group is None:
             return
@@ -55,13 +55,13 @@ class GroupPlay:
             self._ask(group)
 
     def state_dict(self) -> dict[str, Any]:
-        shown = {path: array.copy() for path, array in self.shown.items()}
-        return {"streams": self.streams.state_dict(), "shown": shown, "asking": self._asking.copy()}
+        observed = {path: array.copy() for path, array in self.observed.items()}
+        return {"streams": self.streams.state_dict(), "shown": observed, "asking": self._asking.copy()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Show the same again; the simulator shows the rows of then."""
         self.streams.load_state_dict(state["streams"])
-        for path, array in self.shown.items():
+        for path, array in self.observed.items():
             array[...] = state["shown"][path]
         self._asking = np.array(state["asking"], dtype=np.int64)
 
@@ -81,23 +81,23 @@ class GroupPlay:
         self.outcomes[fields.terminated][rows] = ~interrupted
         self.outcomes[fields.truncated][rows] = interrupted
         for path, seen in zip(fields.closing, ended.obs, strict=True):
-            self.shown[path][rows] = seen[known]
+            self.observed[path][rows] = seen[known]
 
     def _ask(self, group: Group) -> None:
         fields, asking = self.fields, group.decisions(self._by_branch)
         rows, begins = self.streams.ask(asking.agent_id, asking.reward)
         self._asking = rows
         self.outcomes[fields.reward][rows[~begins]] += asking.reward[~begins]
-        shown = self.shown
-        shown[fields.present][rows] = True
-        shown[fields.begins][rows] = begins
+        observed = self.observed
+        observed[fields.present][rows] = True
+        observed[fields.begins][rows] = begins
         for path, seen in zip(fields.obs, asking.obs, strict=True):
-            shown[path][rows] = seen
+            observed[path][rows] = seen
         if not fields.masks:
             return
         if asking.mask is None:
             for mask in fields.masks:
-                shown[mask][rows] = 1
+                observed[mask][rows] = 1
             return
         for i, mask in enumerate(fields.masks):
             legal = ~self._mask_of(asking.mask, i)
@@ -106,7 +106,7 @@ class GroupPlay:
                     f"The simulator masks all {legal.shape[1]} choices of {fields.choices[i]} for its agent "
                     f"{asking.agent_id[~some][0]}; one must be left."
                 )
-            shown[mask][rows] = legal
+            observed[mask][rows] = legal
 
     def _mask_of(self, mask: np.ndarray, branch: int) -> np.ndarray:
         begin, end = self._starts[branch : branch + 2]

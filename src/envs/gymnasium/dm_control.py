@@ -120,7 +120,7 @@ class DmControlEnv(gymnasium.Env):
         super().reset(seed=seed)
         if seed is not None:
             self._task.task._random = np.random.RandomState(seed)
-        self._seen = self._shown(self._task.reset().observation)
+        self._seen = self._observed(self._task.reset().observation)
         return self._seen, {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -132,11 +132,11 @@ class DmControlEnv(gymnasium.Env):
             now = self._task.step(action)
         except self._failure:
             return self._seen, 0.0, False, True, {"physics_error": 1.0}
-        self._seen = self._shown(now.observation)
+        self._seen = self._observed(now.observation)
         terminated = now.last() and now.discount == 0
         return self._seen, float(now.reward), terminated, now.last() and not terminated, {}
 
-    def _shown(self, observation: Any) -> Any:
+    def _observed(self, observation: Any) -> Any:
         parts = {name: np.ravel(value).astype(np.float64) for name, value in observation.items()}
         return np.concatenate(list(parts.values())) if self._flat else parts
 

@@ -137,17 +137,17 @@ class GymnasiumEnv:
         """Raises: InvalidEnvironmentError: the observation does not fit its space, or the mask the actions."""
         plain, mask = self._source.taken(seen, info)
         try:
-            shown_now = {path: value[None] for path, value in self._show(self._part(plain)).items()}
+            observed = {path: value[None] for path, value in self._show(self._part(plain)).items()}
             legal = self._legal.read(mask, self._source.name, terminated)
         except InvalidEnvironmentError as error:
             raise InvalidEnvironmentError(f"env_args.key={self.key}, {moment(self._steps)}: {error}.") from None
         if self._has_state:
-            shown_now["state"] = shown_now["obs"][0]
+            observed["state"] = observed["obs"][0]
         if self._observe is not None:
-            shown_now["obs"] = shown_now["obs"][:, self._observe]
+            observed["obs"] = observed["obs"][:, self._observe]
         if self._masked:
-            shown_now |= {path: value[None] for path, value in legal.items()}
-        self._seen = shown_now
+            observed |= {path: value[None] for path, value in legal.items()}
+        self._seen = observed
 
     def state_dict(self) -> dict[str, Any]:
         """At any time, see `MultiAgentEnv`; see `states` for which environments."""

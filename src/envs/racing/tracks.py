@@ -32,23 +32,23 @@ def tracks_of(races: Sequence[Race], pictures: bool, rules: LineRules = LineRule
     """The tracks of these different races, with rasters if pictures are drawn."""
     points = sum(int(race.length / SPACING) + BEFORE + AFTER for race in races)
     require_memory(f"{len(races)} tracks", points * POINT.itemsize, available_memory(), "Choose fewer tracks.")
-    records = np.zeros(len(races), dtype=TRACK)
+    tracks = np.zeros(len(races), dtype=TRACK)
     lines, rasters = [race.line(rules) for race in races], []
     offset = picture = 0
-    for record, line in zip(records, lines, strict=True):
-        record["offset"], record["count"] = offset, len(line.points)
+    for track, line in zip(tracks, lines, strict=True):
+        track["offset"], track["count"] = offset, len(line.points)
         for key in ("start", "finish", "entry", "metres", "half_width"):
-            record[key] = getattr(line, key)
+            track[key] = getattr(line, key)
         offset += len(line.points)
         if pictures:
             raster = raster_of(line)
-            record["picture"], (record["rows"], record["columns"]) = picture, raster.cells.shape
+            track["picture"], (track["rows"], track["columns"]) = picture, raster.cells.shape
             for key in ("left", "bottom", "cell"):
-                record[key] = getattr(raster, key)
+                track[key] = getattr(raster, key)
             rasters.append(raster.cells.reshape(-1))
             picture += raster.cells.size
     of_all = np.concatenate([line.points for line in lines]).astype(POINT)
-    return Tracks(records, of_all, np.concatenate(rasters) if rasters else np.zeros(1, np.uint8))
+    return Tracks(tracks, of_all, np.concatenate(rasters) if rasters else np.zeros(1, np.uint8))
 
 
 def raster_of(line: Line) -> Raster:

@@ -112,12 +112,12 @@ class Recorder:
         if not self._moments:
             raise NotImplementedError("no episode has started, so there is nothing to save")
         battles = self._battles
-        record, n = battles.state.battle[0], battles.n_agents
+        battle, n = battles.state.battle[0], battles.n_agents
         header = {
             "env": "skirmish",
             "map": battles.map.name,
-            "seed": int(record["seed"]),
-            "episode": int(record["episode"]),
+            "seed": int(battle["seed"]),
+            "episode": int(battle["episode"]),
             "n_agents": n,
             "n_actions": battles.n_actions,
             "episode_limit": battles.episode_limit,

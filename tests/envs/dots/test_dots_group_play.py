@@ -43,7 +43,7 @@ def test_agents_get_their_own_actions_in_whichever_order_they_ask(resumed):
     # rows: 30, 10, 20 and nobody
     play.act(group, {"actions": np.array([[0.3], [0.1], [0.2], [0.0]], np.float32)})
     assert group.acted == pytest.approx([0.2, 0.3])
-    assert play.shown["obs"][[2, 0], 0].tolist() == [20, 30]
+    assert play.observed["obs"][[2, 0], 0].tolist() == [20, 30]
 
 
 def test_an_agent_whose_choices_are_all_masked_is_named():
@@ -52,7 +52,7 @@ def test_an_agent_whose_choices_are_all_masked_is_named():
     masks = np.zeros((2, 5), bool)
     masks[0, 1:4] = True
     play.take(AskingGroup(7, 9, mask=masks))
-    assert play.shown["avail/0"][:2].tolist() == [[1, 0], [1, 1]]
+    assert play.observed["avail/0"][:2].tolist() == [[1, 0], [1, 1]]
     masks[1, 2:] = True
     with pytest.raises(InvalidEnvironmentError, match="masks all 3 choices of actions/1 for its agent 9"):
         play.take(AskingGroup(7, 9, mask=masks))
