@@ -49,7 +49,7 @@ def _dispatch(argv: list[str]) -> None:
     elif arguments.export is not None:
         from cli.export import export
 
-        export(arguments)
+        export(arguments, arguments.export)
     else:
         from cli.experiment import run_experiment
 

@@ -60,7 +60,7 @@ def _export(words: list[str]) -> None:
             raise ConfigError("--line takes a FILE, or --game with --map, and no --ghost.")
         from cli.race_line import write_line
 
-        write_line(options.file, options.line, options.game, options.map)
+        write_line(options.file, options.line, options.game or 0, options.map)
         return
     if not options.gif and not options.mp4:
         _write_best(options)

@@ -133,7 +133,8 @@ def _parser() -> argparse.ArgumentParser:
 class _Name(argparse.Action):
     """A name that is given once."""
 
-    def __call__(self, parser: Any, namespace: argparse.Namespace, name: Any, option: str | None = None) -> None:
+    def __call__(self, parser: Any, namespace: argparse.Namespace, name: Any, option_string: str | None = None) -> None:
+        (option,) = self.option_strings
         if not name or name.startswith("-"):
             raise _needs_name(option)
         if getattr(namespace, self.dest) is not None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from utils.command_line import OptionParser, number
 
@@ -65,7 +66,7 @@ def clone(options: argparse.Namespace) -> None:
             f"{quoted(options.recording, 300)}: env={quoted(recording.env)}: there is no such environment."
             f"{suggestion(recording.env, config_names('envs'))}"
         )
-    named = {"env": recording.env, "env_args": recording.env_args}
+    named: dict[str, Any] = {"env": recording.env, "env_args": recording.env_args}
     named = allowed(named, settings, Path(options.recording), what="The recording")
     texts, composed = texts_as_typed(options.words), compose_config(options.config, recording.env)
     config, settings = taken(composed, settings, new=True, texts=texts)

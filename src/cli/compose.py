@@ -41,7 +41,7 @@ class Composed:
 
     config: dict
     own_keys: dict[str, Path] = field(default_factory=dict)
-    recorded: dict | None = None
+    recorded: dict = field(default_factory=dict)
     parameter_file: Path | None = None
     note: str = ""
     texts: dict[str, str] = field(default_factory=dict)

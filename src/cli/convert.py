@@ -118,7 +118,8 @@ def _learner(args: SimpleNamespace, options: argparse.Namespace, weights: Mappin
     names_in(agent)
     inputs = _input_scale(args, options)
     load_linesight(agent, weights, inputs)
-    moments, optimiser = read_optimiser(options.folder), getattr(learner, "optimiser", None)
+    moments = read_optimiser(options.folder)
+    optimiser: Any = getattr(learner, "optimiser", None)
     if moments is None:
         return learner, [f"{OPTIMISER} is missing: the optimiser starts without moments."]
     if type(optimiser).__name__ != "RAdam":

@@ -85,9 +85,9 @@ def _run_experiment(arguments: Arguments) -> None:
     try:
         experiment.run_commandline([sys.argv[0], *arguments.sacred])
     except PastSacredError as error:
-        if isinstance(error.__cause__, ConfigError) and resume is None:
+        if isinstance(error.error, ConfigError) and resume is None:
             experiment.forget_unused()
-        raise error.__cause__ from None
+        raise error.error from None
     finally:
         experiment.signals.restore()
 
@@ -227,7 +227,7 @@ def build_experiment(
     # with mappings among the arguments, Sacred accepts keys within them that no file names
     arguments = ["_run", "_config", "_log", *(key for key, value in composed.config.items() if type(value) is dict)]
     parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in arguments]
-    my_main.__signature__ = Signature(parameters)
+    my_main.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     experiment.main(my_main)
     return experiment
 
@@ -238,6 +238,9 @@ class _RecordedExperiment(Experiment):
     Attributes:
         signals: noted from before a run is recorded until nothing is left to be recorded.
     """
+
+    logger: Any
+    captured_out_filter: Any
 
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, **options)

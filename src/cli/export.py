@@ -28,8 +28,8 @@ ENDING = ".onnx"
 ASKED = {"batch_size_run": 1, **ON_CPU}
 
 
-def export(arguments: Arguments) -> None:
-    """Write the policy of a run's model, and say what is in the file.
+def export(arguments: Arguments, name: str) -> None:
+    """Write the policy of a model of the run with this name, and say what is in the file.
 
     Raises:
         MusterError: there is no such run, its policy cannot be exported, or the file cannot be written.
@@ -39,7 +39,7 @@ def export(arguments: Arguments) -> None:
             raise ConfigError(f"{option} is of new runs; --export starts none.")
     require_onnx()
     version, target = _version(arguments), _target(arguments)
-    args, model, step = _chosen(arguments)
+    args, model, step = _chosen(arguments, name)
     steps = _policies(args, model, step, arguments.greedy)
     if target is None:
         target = Path(args.local_results_path, MODELS, args.unique_token, f"policy-{step}{ENDING}")
@@ -50,12 +50,12 @@ def export(arguments: Arguments) -> None:
             print(f"  {line}")
 
 
-def _chosen(arguments: Arguments) -> tuple[SimpleNamespace, Path, int]:
+def _chosen(arguments: Arguments, name: str) -> tuple[SimpleNamespace, Path, int]:
     """The arguments of the parts, and the model with its step; the console says why this one."""
     if arguments.panel:
         raise ConfigError("cpanel: --export writes a trained policy, so the control panel changes nothing.")
     results = given_text(arguments, "local_results_path") or default_config()["local_results_path"]
-    config, reason = config_to_play(arguments, arguments.export, results)
+    config, reason = config_to_play(arguments, name, results)
     composed = Composed(config)
     config, settings = taken(composed, arguments.settings, new=False, texts=arguments.texts)
     config = check_config(recursive_dict_update(recursive_dict_update(config, settings), ASKED))
@@ -65,7 +65,7 @@ def _chosen(arguments: Arguments) -> tuple[SimpleNamespace, Path, int]:
     folder, step, why = model_to_play(config["checkpoint_path"], config["load_step"])
     if reason or why:
         get_logger().info(reason or why)
-    token = find_run(arguments.export, results).token
+    token = find_run(name, results).token
     return SimpleNamespace(**config, device=CPU, unique_token=token), folder, step
 
 

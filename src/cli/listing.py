@@ -1,6 +1,7 @@
 """`--list`: the choices; imports nothing but the environment whose scenarios are listed."""
 
 import ast
+from typing import Any
 
 from checks.options import declared
 from checks.registries import REGISTRIES
@@ -82,8 +83,9 @@ def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
     if name not in environments:
         known = {*environments, *configs, *REGISTRIES}
         raise ConfigError(f"--list {quoted(name)}: unknown name.{suggestion(name, known)}")
+    constructor: Any = constructor_of(environments[name])
     try:
-        key, lines = constructor_of(environments[name]).scenarios()
+        key, lines = constructor.scenarios()
     except (AttributeError, NotImplementedError):  # perhaps a user's own
         return f"Environment {name}: {environments.entry(name).description}", [("", "It lists no maps or tasks.")]
     return f"Scenarios of {name} (env_args.{key}=...)", lines

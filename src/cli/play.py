@@ -98,8 +98,9 @@ def _chosen(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
 
         if options.what:
             config["env_args"]["environment"] = options.what
+        known = env_parameters(EntityEnv) or {}
         for key in config["env_args"]:
-            if key not in (known := env_parameters(EntityEnv)):
+            if key not in known:
                 raise ConfigError(f"env_args.{quoted(key)}: unknown key.{suggestion(key, known)}")
     if options.config is not None and not config.get("checkpoint_path"):
         raise ConfigError("--config chooses a policy, whose weights checkpoint_path=FOLDER names after 'with'.")

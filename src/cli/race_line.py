@@ -11,7 +11,7 @@ from utils.errors import ConfigError
 NOT_FINISHED = "its race was not finished, and a line ends at the finish"
 
 
-def write_line(race: Path | None, out: Path, port: int | None = None, game_map: str = "") -> None:
+def write_line(race: Path | None, out: Path, port: int = 0, game_map: str = "") -> None:
     """Write the line of a race and say how it is used.
 
     Args:
@@ -87,7 +87,7 @@ def _way_of_replay(replay, race: Path) -> np.ndarray:
         times = {i: car["time"] for i, car in enumerate(seen[-1]) if car["finished"]}
         if not times:
             raise ConfigError(f"{race}: {NOT_FINISHED}.")
-        first = min(times, key=times.get)
+        first = min(times, key=times.__getitem__)
         return np.array([[cars[first]["x"], cars[first]["y"]] for cars in seen], dtype=np.float64)
     except (LookupError, TypeError, ValueError):
         raise ConfigError(f"{race} is damaged: its cars have no places.") from None

@@ -1,5 +1,6 @@
 """The page that `summary=True` leaves in the run's folder."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ from records.layout import RUNS, SUMMARY
 from utils.errors import ConfigError
 
 
-def check_summary(config: dict) -> None:
+def check_summary(config: Mapping[str, Any]) -> None:
     """Refuse `summary=True` without the packages for plots.
 
     Raises:
@@ -19,7 +20,7 @@ def check_summary(config: dict) -> None:
         require("summary=True", "scipy", "plotly")
 
 
-def leave_summary(config: dict, sacred_run: Any, log: Any) -> None:
+def leave_summary(config: Mapping[str, Any], sacred_run: Any, log: Any) -> None:
     """Write `summary.html` about a recorded, finished run; a failure of it is not one of the run."""
     if not config["summary"] or sacred_run._id is None:
         return

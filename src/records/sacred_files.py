@@ -25,7 +25,11 @@ _PLAIN = {int, float, str, bool, type(None)}
 
 
 class PastSacredError(BaseException):
-    """Carries a MusterError, its `__cause__`, through Sacred, which would print a traceback for every Exception."""
+    """Carries a MusterError through Sacred, which would print a traceback for every Exception."""
+
+    def __init__(self, error: MusterError):
+        super().__init__(str(error))
+        self.error = error
 
 
 @contextmanager
@@ -34,7 +38,7 @@ def past_sacred() -> Iterator[None]:
     try:
         yield
     except MusterError as error:
-        raise PastSacredError(str(error)) from error
+        raise PastSacredError(error) from error
 
 
 class RunRecorder(FileStorageObserver):

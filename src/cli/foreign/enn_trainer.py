@@ -110,8 +110,10 @@ def read_theirs(path: Path) -> dict[str, Any]:
 def _default(key: str, version: int, sections: set[str]) -> Any:
     """The default of a key that a file does not have: enn-trainer keeps an old one only in sections that are there."""
     theirs, section = KEYS[key], key.partition(".")[0]
-    is_old = theirs.older is not None and version <= theirs.older[0]
-    return theirs.older[1] if is_old and ("." not in key or section in sections) else theirs.default
+    if theirs.older is not None and ("." not in key or section in sections):
+        last, old = theirs.older
+        return old if version <= last else theirs.default
+    return theirs.default
 
 
 def _refuse_missing(path: Path, theirs: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from cli.foreign.mlagents_run import of_whole_run
 from cli.foreign.mlagents_sections import TABLE, Section
@@ -168,7 +168,7 @@ class _Turns:
         return self._groups[self.group_of(behaviour)]
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: Any) -> TypeGuard[int]:
     """What else it may be is refused later."""
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
