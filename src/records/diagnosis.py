@@ -31,6 +31,11 @@ class PathTime:
     def name(self) -> str:
         return self.path.rpartition("/")[2]
 
+    @property
+    def each_ms(self) -> float:
+        """Milliseconds of a call, the mean; 0 without any."""
+        return 1000 * self.seconds / self.count if self.count else 0.0
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -132,7 +137,7 @@ def text_of(diagnosis: Diagnosis, depth: int = -1) -> str:
 
 def _time_row(path: PathTime, total: float) -> Sequence[str]:
     share = f"{100 * path.seconds / total:.1f} %" if total else ""
-    mean = f"{1000 * path.seconds / path.count:.3f}" if path.count else ""
+    mean = f"{path.each_ms:.3f}" if path.count else ""
     name = f"{'  ' * path.depth}{path.name}"
     return name, f"{path.seconds:.2f}", share, str(path.count), mean, f"{1000 * path.longest:.1f}"
 

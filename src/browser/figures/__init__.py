@@ -6,10 +6,10 @@ Show them with CONFIG, which leaves plotly's logo out:
     figure.write_html("curves.html", config=CONFIG)
 """
 
-from browser.figures.comparisons import aggregate_intervals, improvement_intervals, profile_curves
+from browser.figures.comparisons import aggregate_intervals, improvement_intervals, profile_curves, score_heatmap
 from browser.figures.learning_curves import learning_curves, run_curves
-from browser.figures.matrix import score_heatmap
-from browser.figures.style import CONFIG, PALETTE, axis_title, metric_title
+from browser.figures.style import CONFIG
+from browser.figures.wording import PALETTE, axis_title, metric_title
 
 __all__ = [
     "CONFIG",

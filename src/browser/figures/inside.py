@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import plotly.graph_objects as go
 
-from browser.figures.style import TEMPLATE, axis_title, color, faint, plain_text
+from browser.figures.style import TEMPLATE, area, faint, plain_text
+from browser.figures.wording import axis_title, color
 from records.diagnosis import PathTime
 from records.metric_rows import Rows
 
@@ -29,7 +29,7 @@ def time_flame(times: Sequence[PathTime]) -> go.Figure:
             labels=[plain_text(path.name) for path in times],
             parents=["", *(path.path.rpartition("/")[0] or ALL for path in times[1:])],
             values=[path.seconds for path in times],
-            customdata=[[plain_text(path.path), path.count, _each(path), 1000 * path.longest] for path in times],
+            customdata=[[plain_text(path.path), path.count, path.each_ms, 1000 * path.longest] for path in times],
             branchvalues="total",
             tiling={"orientation": "v"},
             marker={"colors": ["rgba(128,128,128,0.2)", *(_shade(colors, path) for path in times[1:])]},
@@ -44,33 +44,17 @@ def time_flame(times: Sequence[PathTime]) -> go.Figure:
     return figure.update_layout(template=TEMPLATE, height=ROW_HEIGHT * layers, margin={"l": 0, "r": 0, "t": 0, "b": 0})
 
 
-def monitored_curve(mean: Rows, std: Rows | None, axis: str = "steps") -> go.Figure:
+def monitored_curve(mean: Rows, std: Rows | None) -> go.Figure:
     """A line of means, with two deviations around it where windows have them."""
-    x = {"steps": mean.t_env, "episodes": mean.episode, "seconds": mean.seconds}[axis]
-    figure = go.Figure()
+    x, figure = mean.t_env, go.Figure()
     if std is not None and len(std.value) == len(mean.value):
         low, high = mean.value - 2 * std.value, mean.value + 2 * std.value
-        figure.add_trace(
-            go.Scatter(
-                x=np.r_[x, x[::-1]],
-                y=np.r_[high, low[::-1]],
-                fill="toself",
-                mode="lines",
-                line={"width": 0},
-                fillcolor=faint(color(0)),
-                hoverinfo="skip",
-            )
-        )
+        figure.add_trace(area(x, low, high))
     mode = "lines+markers" if len(x) < 50 else "lines"
     figure.add_trace(go.Scatter(x=x, y=mean.value, mode=mode, line={"color": color(0), "width": 1.5}))
-    return figure.update_layout(template=TEMPLATE, showlegend=False, xaxis_title_text=axis_title(axis))
+    return figure.update_layout(template=TEMPLATE, showlegend=False, xaxis_title_text=axis_title("steps"))
 
 
 def _shade(colors: Mapping[str, str], path: PathTime) -> str:
     """The colour of its top, fainter with its depth."""
     return faint(colors[path.path.split("/")[0]], 0.75 / (1 + path.depth))
-
-
-def _each(path: PathTime) -> float:
-    """Milliseconds."""
-    return 1000 * path.seconds / path.count if path.count else 0.0

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from browser.figures.style import TEMPLATE, axis_title, color, dash, faint, metric_title, plain_text
-from browser.figures.wording import incomplete_stretches, is_share, numbered
+from browser.figures.style import TEMPLATE, area, plain_text
+from browser.figures.wording import axis_title, color, dash, incomplete_stretches, is_share, metric_title, numbered
 from browser.reading.curves import Curve
 from browser.stats.bands import Band, bands_title
 
@@ -68,14 +68,14 @@ def run_curves(curves: Mapping[str, Curve], metric: str, axis: str = "steps", ti
     return _laid_out(figure, title, axis_title(axis), plain_text(metric_title(metric)), metric)
 
 
-def _line(band: Band, index: int, name: str, shown: np.ndarray, line: Mapping) -> go.Scatter:
-    """The centre at the positions that are `shown`; bool [N]."""
+def _line(band: Band, index: int, name: str, where: np.ndarray, line: Mapping) -> go.Scatter:
+    """The centre at the positions `where`; bool [N]."""
     return go.Scatter(
         x=band.x,
-        y=np.where(shown, band.center, np.nan),
+        y=np.where(where, band.center, np.nan),
         name=name,
         legendgroup=str(index),
-        mode="lines+markers" if shown.sum() == 1 else "lines",
+        mode="lines+markers" if where.sum() == 1 else "lines",
         line={"color": color(index), **line},
         customdata=np.stack([band.low, band.high, band.n], axis=1),
         hovertemplate=f"<b>{plain_text(band.label)}</b><br>%{{x:,.0f}}: %{{y:.3f}}"
@@ -87,21 +87,8 @@ def _area(band: Band, index: int, name: str) -> list[go.Scatter]:
     """The band as a filled outline, one for every stretch of positions where it is known."""
     known = np.isfinite(band.low) & np.isfinite(band.high)
     edges = np.flatnonzero(np.diff(np.r_[False, known, False]))
-    shared = {
-        "legendgroup": str(index),
-        "name": name,
-        "showlegend": False,
-        "mode": "lines",
-        "line": {"width": 0},
-        "fill": "toself",
-        "fillcolor": faint(color(index)),
-        "hoverinfo": "skip",
-    }
     stretches = [slice(start, end) for start, end in edges.reshape(-1, 2)]
-    return [
-        go.Scatter(x=np.r_[band.x[s], band.x[s][::-1]], y=np.r_[band.high[s], band.low[s][::-1]], **shared)
-        for s in stretches
-    ]
+    return [area(band.x[s], band.low[s], band.high[s], index).update(name=name) for s in stretches]
 
 
 def _laid_out(figure: go.Figure, title: str, x_title: str, y_title: str, metric: str) -> go.Figure:

@@ -3,12 +3,11 @@
 import html
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
-from browser.figures.wording import PALETTE, axis_title, color, dash, metric_title
+from browser.figures.wording import PALETTE, color
 from utils.colours import rgb
-
-__all__ = ["CONFIG", "PALETTE", "TEMPLATE", "axis_title", "color", "dash", "faint", "metric_title", "plain_text"]
 
 # for every place that shows a figure; without the second key, plotly offers to send the data to its makers' server
 CONFIG: Any = {
@@ -51,6 +50,21 @@ def faint(hex_color: str, opacity: float = 0.18) -> str:
     """A colour for the area around a line."""
     red, green, blue = rgb(hex_color)
     return f"rgba({red},{green},{blue},{opacity})"
+
+
+def area(x: np.ndarray, low: np.ndarray, high: np.ndarray, index: int = 0) -> go.Scatter:
+    """The area between two lines, each [N], in the colour of the line with this number."""
+    return go.Scatter(
+        x=np.r_[x, x[::-1]],
+        y=np.r_[high, low[::-1]],
+        legendgroup=str(index),
+        showlegend=False,
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=faint(color(index)),
+        hoverinfo="skip",
+    )
 
 
 def plain_text(text: str) -> str:

@@ -62,7 +62,7 @@ def test_curves_of_values_have_two_deviations_around_them(root):
     area, line = monitored_curve(rows["monitor/advantage/mean"], rows["monitor/advantage/std"]).data
     assert list(line.y) == [10, 20]
     assert list(area.y) == [12, 22, 18, 8]
-    assert len(monitored_curve(rows["machine/run_memory_mb"], None, "seconds").data) == 1
+    assert len(monitored_curve(rows["machine/run_memory_mb"], None).data) == 1
 
 
 def test_the_card_follows_the_file(root):
