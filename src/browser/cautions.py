@@ -135,16 +135,14 @@ def of_curves(comparison: Comparison, bands: Sequence[Band], metric: str) -> lis
     beyond = [
         band.label
         for band in bands
-        if band.kind == "mean" and is_share(metric) and (np.nanmin(band.low, initial=0) < 0 or _above(band))
+        if band.kind == "mean"
+        and is_share(metric)
+        and (np.nanmin(band.low, initial=0) < 0 or np.nanmax(band.high, initial=1) > 1)
     ]
     if beyond:
         text = f"Student's interval of {_listed(beyond)} exceeds 0 to 1, the range of a {metric_title(metric)}."
         cautions.append(Caution(text, (Remedy("Interquartile mean", {"band": "iqm"}, "--band iqm"),)))
     return cautions
-
-
-def _above(band: Band) -> bool:
-    return bool(np.nanmax(band.high, initial=1) > 1)
 
 
 def _fall(band: Band) -> str:

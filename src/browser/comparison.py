@@ -231,13 +231,13 @@ def aggregates_of(scores: dict[str, ByMap]) -> dict[str, dict[str, Estimate]]:
     return {how: {label: aggregate(list(maps.values()), how) for label, maps in scores.items()} for how in AGGREGATES}
 
 
-def profiles_of(scores: dict[str, ByMap], points: int = 101) -> list[Profile]:
+def profiles_of(scores: dict[str, ByMap]) -> list[Profile]:
     """A performance profile per algorithm, over the range of all scores; scores must be `comparable`."""
     pooled = [values for maps in scores.values() for values in maps.values()]
     if not pooled:
         return []
     everything = np.concatenate(pooled)
-    thresholds = np.linspace(min(0.0, everything.min()), max(1.0, everything.max()), points)
+    thresholds = np.linspace(min(0.0, everything.min()), max(1.0, everything.max()), 101)
     return [performance_profile(label, list(maps.values()), thresholds) for label, maps in scores.items()]
 
 

@@ -24,8 +24,9 @@ def metric_counts(results: Results, runs: Iterable[Run]) -> dict[str, int]:
         newest = run.newest
         kinds[newest.name, newest.environment, newest.map_name].append(run)
     counts: Counter[str] = Counter()
-    for alike in sorted(kinds.values(), key=_age, reverse=True)[:MOST_KINDS]:
-        alike.sort(key=lambda run: _age([run]), reverse=True)
+    for alike in kinds.values():
+        alike.sort(key=Run.age_key, reverse=True)
+    for alike in sorted(kinds.values(), key=lambda runs: runs[0].age_key(), reverse=True)[:MOST_KINDS]:
         ended = (run for run in alike if run.status_at() != "RUNNING")
         examples = {run.id: run for run in (alike[0], next(ended, alike[0]))}
         for key in {key for run in examples.values() for key in results.metric_keys(run)}:
@@ -43,7 +44,3 @@ def usual_metrics(counts: Mapping[str, int]) -> list[str]:
     if not usual or counts[usual[0]] < counts[ranked[0]] / 2:
         return ranked[:1]
     return [key for key in usual if key.startswith("test_")] or usual
-
-
-def _age(runs: list[Run]) -> float:
-    return max(run.newest.started.timestamp() if run.newest.started else 0.0 for run in runs)

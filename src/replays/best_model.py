@@ -18,38 +18,20 @@ BOTH = "--model=newest or load_step=STEP picks another"
 def find_model(run: FoundRun, which: str | None = None, how: str = BOTH) -> tuple[SavedModel, str]:
     """The saved model that is played, and why this one, in a sentence that may be empty.
 
+    The best is the one that tested best (`records.best_model.to_play`). The folder `best/` has its figures, and a
+    checkpoint those of the last test before it; for others, the test nearest to their step counts.
+
     Args:
-        which: "best" or "newest"; None: `records.best_model.to_play` decides.
+        which: "newest", or "best", which needs no reason; None: the best.
         how: another one can be picked.
 
     Raises:
         ConfigError: the run has saved none.
     """
-    if which is not None:
-        return (find_newest_model if which == "newest" else find_best_model)(run), ""
     found = _saved_models(run)
-    return to_play(found), reason_to_play(found, how)
-
-
-def find_best_model(run: FoundRun) -> SavedModel:
-    """The saved model that tested best (see `records.best_model.to_play`).
-
-    The folder `best/` and checkpoints contain their figures; for others, the test nearest to their step counts. A
-    checkpoint has the figures of the last test before it.
-
-    Raises:
-        ConfigError: the run has saved none.
-    """
-    return to_play(_saved_models(run))
-
-
-def find_newest_model(run: FoundRun) -> SavedModel:
-    """The saved model of the latest step.
-
-    Raises:
-        ConfigError: the run has saved none.
-    """
-    return max(_saved_models(run), key=lambda saved: saved.step)
+    if which == "newest":
+        return max(found, key=lambda saved: saved.step), ""
+    return to_play(found), "" if which else reason_to_play(found, how)
 
 
 def _saved_models(run: FoundRun) -> list[SavedModel]:

@@ -10,7 +10,7 @@ from checkpoints.model_files import find_checkpoint, model_to_play
 from cli.arguments import parse_arguments
 from cli.experiment import run_experiment
 from records.find_run import find_run
-from replays.best_model import find_best_model, find_model
+from replays.best_model import find_model
 from replays.reader import read_replay
 from utils.errors import ConfigError
 
@@ -74,7 +74,7 @@ def test_a_number_that_is_not_there_shows_those_that_are(results, capsys):
 
 def test_the_best_model_by_the_tests_sacred_kept(results):
     """21 is the test nearest to 20; of equals, the newest."""
-    model = find_best_model(find_run("old", results))
+    model = find_model(find_run("old", results), "best")[0]
     assert (model.step, model.model.figures) == (30, {"test_return_mean": 3})
 
 
@@ -83,11 +83,11 @@ def test_the_best_model_by_the_figures_of_a_run(results):
     rows += ["20,2,0.2,test_return_mean,4.0", "30,3,0.3,test_return_mean,nan"]
     rows += ["40,4,0.4,test_return_mean,-1.0", "60,6,0.6,test_return_mean,7.0", "70,"]
     put(results / "runs" / "old" / "metrics.csv", "\n".join(rows))
-    assert find_best_model(find_run("old", results)).step == 10
+    assert find_model(find_run("old", results), "best")[0].step == 10
     put(results / "runs" / "old" / "checkpoints" / "60" / "agent.th")
     put(results / "runs" / "old" / "checkpoints" / "65.tmp" / "agent.th")
     (results / "runs" / "old" / "checkpoints" / "90").mkdir()
-    model = find_best_model(find_run("old", results))
+    model = find_model(find_run("old", results), "best")[0]
     assert (model.step, str(model.model)) == (60, "test return 7")
     assert model.folder == results / "runs" / "old" / "checkpoints"
 
@@ -124,10 +124,10 @@ def test_of_checkpoints_the_best_is_played(results):
 
 def test_without_tests_the_newest_model(results):
     with pytest.raises(ConfigError, match=r"new has no saved models in .*save_model=True"):
-        find_best_model(find_run("new", results))
+        find_model(find_run("new", results), "best")[0]
     for step in (9, 100):
         put(results / "models" / "new" / str(step) / "agent.th")
-    model = find_best_model(find_run("new", results))
+    model = find_model(find_run("new", results), "best")[0]
     assert (model.step, str(model.model)) == (100, "not tested")
 
 
@@ -162,10 +162,10 @@ def test_files_of_any_length_are_not_read(results):
     """Sparse ones of 20 GB, say."""
     log = put(results / "runs" / "old" / "metrics.csv")
     os.truncate(log, 20 * 2**30)
-    assert find_best_model(find_run("old", results)).step == 30, "by Sacred's figures, then"
+    assert find_model(find_run("old", results), "best")[0].step == 30, "by Sacred's figures, then"
     info = results / "sacred" / "2" / "info.json"
     os.truncate(info, 20 * 2**30)
-    assert find_best_model(find_run("old", results)).step == 40
+    assert find_model(find_run("old", results), "best")[0].step == 40
     with pytest.raises(ConfigError, match=r"info\.json cannot be read \(it is 20.0 GiB long, longer than \d+ bytes\)"):
         find_run("2", results)
 
@@ -196,7 +196,7 @@ def test_a_run_that_sacred_did_not_observe(tmp_path):
     for name in ("alone", "latest", str(tmp_path / "runs" / "alone")):
         found = find_run(name, tmp_path)
         assert (found.token, found.config()["name"], found.info()) == ("alone", "alone", {})
-    model = find_best_model(found)
+    model = find_model(found, "best")[0]
     assert (model.folder.name, model.step, str(model.model)) == ("checkpoints", 100, "test return 3")
     with pytest.raises(ConfigError, match=r"There is no run 'aloen' in .*alone"):
         find_run("aloen", tmp_path)
@@ -204,7 +204,7 @@ def test_a_run_that_sacred_did_not_observe(tmp_path):
 
 def test_a_checkpoint_that_tests_better_than_all_models(results):
     checkpoint(results, "old", 35, test_return_mean=9.5)
-    model = find_best_model(find_run("old", results))
+    model = find_model(find_run("old", results), "best")[0]
     assert (model.folder, model.step) == (results / "runs" / "old" / "checkpoints", 35)
 
 
@@ -214,7 +214,7 @@ def test_a_model_that_was_tested_wins_over_a_later_one_with_the_same_figures(res
     put(results / "models" / "old" / "best" / "agent.th")
     put(results / "models" / "old" / "best" / "best.json", json.dumps({"step": 10, "test_return_mean": 9.5}))
     checkpoint(results, "old", 35, test_return_mean=9.5)
-    assert find_best_model(find_run("old", results)).step == 10
+    assert find_model(find_run("old", results), "best")[0].step == 10
 
 
 def test_it_plays_a_checkpoint_of_an_unobserved_run(tmp_path, monkeypatch, capsys):

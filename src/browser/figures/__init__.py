@@ -5,21 +5,9 @@ Show them with CONFIG, which leaves plotly's logo out:
     figure = learning_curves(bands, "test_return_mean")
     figure.write_html("curves.html", config=CONFIG)
 """
+# ruff: noqa: F401 - names for users of this package
 
 from browser.figures.comparisons import aggregate_intervals, improvement_intervals, profile_curves, score_heatmap
 from browser.figures.learning_curves import learning_curves, run_curves
 from browser.figures.style import CONFIG
 from browser.figures.wording import PALETTE, axis_title, metric_title
-
-__all__ = [
-    "CONFIG",
-    "PALETTE",
-    "aggregate_intervals",
-    "axis_title",
-    "improvement_intervals",
-    "learning_curves",
-    "metric_title",
-    "profile_curves",
-    "run_curves",
-    "score_heatmap",
-]

@@ -5,6 +5,7 @@ for run in results.runs():
     print(run.id, run.name, run.status_at(), run.config["env"])
 curve = results.curves(run, ["test_return_mean"])["test_return_mean"]
 """
+# ruff: noqa: F401 - names for users of this package
 
 from browser.reading.artifacts import Artifact
 from browser.reading.configs import differences, varying_keys
@@ -12,20 +13,3 @@ from browser.reading.curves import Curve
 from browser.reading.files import OutsideResultsError
 from browser.reading.results import Results, UnknownRunError
 from browser.reading.session import PROBABLY_DEAD, Host, ResumedFrom, Run, Session, Source, runs_of
-
-__all__ = [
-    "PROBABLY_DEAD",
-    "Artifact",
-    "Curve",
-    "Host",
-    "OutsideResultsError",
-    "Results",
-    "ResumedFrom",
-    "Run",
-    "Session",
-    "Source",
-    "UnknownRunError",
-    "differences",
-    "runs_of",
-    "varying_keys",
-]

@@ -1,16 +1,15 @@
 """What a run left behind: models, checkpoints, replays and other files, each with its size and time."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
-from browser.reading.files import ResultsFiles, entries_of, subfolders
-from browser.reading.json_files import parse
+from browser.reading.files import entries_of, subfolders
 from browser.reading.session import Session
-from records.layout import CHECKPOINTS, MANIFEST, MODELS, REPLAYS, RUNS, TB_LOGS
+from records.layout import CHECKPOINTS, MODELS, REPLAYS, RUNS, TB_LOGS
 from utils.files.regular_files import problem_of
 
 # of one run; a checkpoint has a file per episode of its buffer
@@ -77,24 +76,15 @@ def artifacts_of(root: Path, sessions: Iterable[Session], token: str | None) -> 
     return found
 
 
-def manifest(files: ResultsFiles, checkpoint: Artifact) -> dict:
-    """A checkpoint's manifest.json, as far as it can be read; empty if it cannot."""
-    try:
-        value = parse(files.read(checkpoint.path, MANIFEST)).value
-    except OSError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def files_of(root: Path, sessions: Iterable[Session], token: str | None) -> list[RunFile]:
+def files_of(root: Path, sessions: Sequence[Session], token: str | None) -> list[RunFile]:
     """The files of the artifacts in their order, then the records; at most MOST_FILES.
 
     Links are not followed; one in a file's place is listed with its problem.
     """
-    return list(islice(_files(root, list(sessions), token), MOST_FILES))
+    return list(islice(_files(root, sessions, token), MOST_FILES))
 
 
-def _files(root: Path, sessions: list[Session], token: str | None) -> Iterator[RunFile]:
+def _files(root: Path, sessions: Sequence[Session], token: str | None) -> Iterator[RunFile]:
     for artifact in artifacts_of(root, sessions, token):
         if artifact.kind in ("artifact", "replay"):
             yield from _in_folder(root, artifact.kind, artifact.path.parent, {artifact.path.name})

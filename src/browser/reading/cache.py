@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from utils.files.regular_files import read_regular
+from utils.files.whole_files import write_whole
 
 VERSION = 3
 # bytes; ten thousand runs with two hundred config keys take a tenth of it
@@ -65,9 +66,7 @@ class FileCache:
             return
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            draft = self._path.with_name(f"{self._path.name}.{os.getpid()}")
-            draft.write_text(json.dumps({"version": VERSION, "entries": self._entries}), encoding="utf-8")
-            os.replace(draft, self._path)
+            write_whole(str(self._path), json.dumps({"version": VERSION, "entries": self._entries}).encode())
             self._changed = False
 
     def _load(self) -> None:

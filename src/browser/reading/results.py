@@ -1,22 +1,22 @@
 """A results folder: its runs, their curves, logs and files."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from browser.reading import curves as curve_files
-from browser.reading.artifacts import Artifact, RunFile, artifacts_of, files_of, manifest
+from browser.reading.artifacts import Artifact, RunFile, artifacts_of, files_of
 from browser.reading.cache import FileCache, default_cache_path
 from browser.reading.curves import Curve
-from browser.reading.files import ResultsFiles, inside, subfolders
-from browser.reading.json_files import JsonObject
+from browser.reading.files import ResultsFiles, subfolders
+from browser.reading.json_files import JsonObject, parse
 from browser.reading.sacred_folder import Provenance, provenance_of
 from browser.reading.session import Run, Session, runs_of
 from browser.reading.sessions import SessionReader
 from browser.reading.tokens import diagnostics_path, log_path, session_of_token, with_tokens
 from records import metric_rows
 from records.diagnostics import UPDATES
-from records.layout import DIAGNOSTICS, METRICS, RUNS, SACRED
+from records.layout import DIAGNOSTICS, MANIFEST, METRICS, RUNS, SACRED
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 
@@ -144,7 +144,7 @@ class Results:
 
     def diagnostics(self, run: Named) -> dict[str, metric_rows.Rows]:
         """The rows of a run's log of diagnostics by key (`records.diagnostics`); empty if it has none."""
-        body = self._diagnostics_log(self._newest(run))
+        body = self._log(self._newest(run), diagnostics_path)
         return metric_rows.read_rows(body, resumed=True) if body else {}
 
     def stamp(self, run: Run, what: str) -> tuple | None:
@@ -179,16 +179,12 @@ class Results:
         return provenance_of(record.get("experiment") if record else None)
 
     def manifest(self, checkpoint: Artifact) -> dict:
-        """The content of a checkpoint's manifest.json; empty if it cannot be read."""
-        return manifest(self.files, checkpoint)
-
-    def path(self, artifact: Artifact | str | Path) -> Path:
-        """The absolute path of an artifact, or of a path relative to the results folder.
-
-        Raises:
-            OutsideResultsError: it leads out of the folder by its parts, or a link is on it.
-        """
-        return inside(self.root, artifact.path if isinstance(artifact, Artifact) else artifact)
+        """A checkpoint's manifest.json, as far as it can be read; empty if it cannot."""
+        try:
+            value = parse(self.files.read(checkpoint.path, MANIFEST)).value
+        except OSError:
+            return {}
+        return value if isinstance(value, dict) else {}
 
     def _newest(self, run: Named) -> Session:
         return run.newest if isinstance(run, Run) else self.session(run) if isinstance(run, str) else run
@@ -199,16 +195,12 @@ class Results:
     def _has_log(self, session: Session) -> bool:
         return session.token is not None and self.files.stamp(*log_path(session.token)) is not None
 
-    def _log(self, session: Session) -> bytes | None:
-        """The rows of the run's metric log; None if it has none that can be read."""
-        return self._whole_lines(log_path(session.token)) if session.token else None
-
-    def _diagnostics_log(self, session: Session) -> bytes | None:
-        return self._whole_lines(diagnostics_path(session.token)) if session.token else None
-
-    def _whole_lines(self, path: tuple[str, ...]) -> bytes | None:
+    def _log(self, session: Session, path: Callable[[str], tuple[str, ...]] = log_path) -> bytes | None:
+        """The rows of the run's metric log, or of its diagnostics; None if it has none that can be read."""
+        if not session.token:
+            return None
         try:
-            return metric_rows.whole_lines(self.files.read(*path))
+            return metric_rows.whole_lines(self.files.read(*path(session.token)))
         except OSError:
             return None
 
@@ -257,7 +249,7 @@ class Results:
 
     def _updates(self, session: Session, resumed: bool) -> Curve | None:
         """The learner's updates so far, which the log of diagnostics has."""
-        body = self._diagnostics_log(session)
+        body = self._log(session, diagnostics_path)
         rows = metric_rows.read_rows(body, [UPDATES], resumed) if body else {}
         return curve_files.from_rows(UPDATES, rows[UPDATES], DIAGNOSTICS) if rows else None
 

@@ -3,6 +3,7 @@
 groups = group_runs(runs, ["name", "env_args.map_name"])
 band = curve_band(groups[0].label, [results.curves(run, [key])[key] for run in groups[0].runs])
 """
+# ruff: noqa: F401 - names for users of this package
 
 from browser.stats.aggregates import (
     AGGREGATES,
@@ -26,36 +27,3 @@ from browser.stats.bands import BANDS, Aligned, Band, align, curve_band, smooth
 from browser.stats.grouping import Group, group_runs, repeated_seeds
 from browser.stats.marl_eval import to_marl_eval
 from browser.stats.outcomes import best_value, final_value, reached, value_at
-
-__all__ = [
-    "AGGREGATES",
-    "BANDS",
-    "FEWEST",
-    "Aligned",
-    "Band",
-    "Estimate",
-    "Group",
-    "Profile",
-    "Scores",
-    "aggregate",
-    "align",
-    "best_on_maps",
-    "best_value",
-    "bootstrap",
-    "cells_of",
-    "curve_band",
-    "final_value",
-    "group_runs",
-    "iqm",
-    "mean_title",
-    "normalised",
-    "performance_profile",
-    "probability_of_improvement",
-    "reached",
-    "repeated_seeds",
-    "score_matrix",
-    "smooth",
-    "spread_title",
-    "to_marl_eval",
-    "value_at",
-]

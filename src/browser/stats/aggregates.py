@@ -179,22 +179,19 @@ def normalised(scores: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, dict
     return scaled
 
 
-def score_matrix(
-    scores: Mapping[str, Mapping[str, np.ndarray]], how: str = "iqm", repetitions: int = REPETITIONS
-) -> dict[str, dict[str, Estimate]]:
-    """Estimates by algorithm and map, from scores by algorithm and map; every map of any algorithm has a cell.
+def score_matrix(scores: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, dict[str, Estimate]]:
+    """Interquartile means by algorithm and map, from scores by the same; every map of any algorithm has a cell.
 
     A cell of fewer than FEWEST runs has their lowest and highest score in place of an interval.
     """
     maps = sorted({name for tasks in scores.values() for name in tasks})
     return {
-        algorithm: {name: _cell(tasks.get(name, np.zeros(0)), how, repetitions) for name in maps}
-        for algorithm, tasks in scores.items()
+        algorithm: {name: _cell(tasks.get(name, np.zeros(0))) for name in maps} for algorithm, tasks in scores.items()
     }
 
 
-def _cell(scores: np.ndarray, how: str, repetitions: int) -> Estimate:
-    estimate = aggregate([scores], how, repetitions)
+def _cell(scores: np.ndarray) -> Estimate:
+    estimate = aggregate([scores])
     if not 0 < estimate.n < FEWEST:
         return estimate
     (runs,) = finite([scores])

@@ -10,6 +10,7 @@ from utils.config.enn_trainer_keys import KEYS, OLDER_POSITIONS, PAGE, VERSION
 from utils.config.merging import config_path
 from utils.errors import ConfigError
 from utils.files.ron_files import Struct, load_ron
+from utils.files.written_numbers import plain
 from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
 from utils.plain_values import quoted
@@ -95,7 +96,7 @@ def read_theirs(path: Path) -> dict[str, Any]:
             raise ConfigError(f"{path}: enn-trainer has no key '{quoted(key)}'.{suggestion(key, section)}")
     there = {key.partition(".")[0] for key in given} | {key for key in content if content[key] is not None}
     theirs = {
-        key: _plain(given[key]) if key in given else _default(key, version, there)
+        key: plain(given[key]) if key in given else _default(key, version, there)
         for key in KEYS
         if key.partition(".")[0] not in OPTIONAL or key.partition(".")[0] in there
     }
@@ -229,9 +230,3 @@ def _note(path: Path, theirs: Mapping[str, Any]) -> str:
     if unused:
         said.append(f"{', '.join(unused)} have no effect" if unused[1:] else f"{unused[0]} has no effect")
     return f"{path}: read as {PRESET} ({PAGE})." + (f" Otherwise here: {'; '.join(said)}." if said else "")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list) else value

@@ -101,14 +101,14 @@ class Section:
             )
         return value
 
-    def section(self, key: str, kind: str = "", default: Mapping | None = None) -> "Section":
+    def section(self, key: str, default: Mapping | None = None) -> "Section":
         value = self.take(key, default)
         value = {} if value is None else value
         if not isinstance(value, Mapping):
             raise ConfigError(
                 f"{self.file}: {self.name(key)} is {quoted(value)}; it must be a mapping of keys to values."
             )
-        return Section(self.file, self.name(key), kind or key, dict(value), self.idle, self.otherwise)
+        return Section(self.file, self.name(key), key, dict(value), self.idle, self.otherwise)
 
     def end(self) -> None:
         """Refuse what is left, but for keys without effect."""

@@ -48,11 +48,11 @@ def is_alive(pid: int, start: str) -> bool:
     return not os.path.isdir("/proc/self")
 
 
-def kill(pid: int, start: str, signum: int = signal.SIGKILL) -> None:
-    """Send a signal to a process of this machine, if it is still the same one."""
+def kill(pid: int, start: str) -> None:
+    """End a process of this machine at once, if it is still the same one."""
     if is_alive(pid, start):
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signum)
+            os.kill(pid, signal.SIGKILL)
 
 
 def end_with_parent(signum: int, parent: int) -> None:

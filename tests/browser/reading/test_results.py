@@ -12,6 +12,7 @@ from sacred import SETTINGS, Experiment
 from sacred.observers import FileStorageObserver
 
 from browser.reading import PROBABLY_DEAD, OutsideResultsError, Results, UnknownRunError
+from browser.reading.files import inside
 from browser_folders import START, naive, write_log, write_run
 from utils.errors import ConfigError
 
@@ -202,7 +203,7 @@ def test_no_path_leaves_the_folder(tmp_path, name):
     (root / "link").symlink_to(tmp_path)
     results = open_results(root)
     with pytest.raises(OutsideResultsError):
-        results.path(name)
+        inside(root, name)
     with pytest.raises(UnknownRunError):
         results.curves(name)
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 import threading
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -12,6 +11,7 @@ from typing import Any
 from browser.reading import Run
 from utils.errors import MusterError
 from utils.files.regular_files import read_regular
+from utils.files.whole_files import write_whole
 
 # hidden: no reader of results takes it for a run
 FILE = ".browser-notes.json"
@@ -71,10 +71,7 @@ class Notes:
             notes = {**self._notes, _key(run): note}
             kept = {key: asdict(value) for key, value in sorted(notes.items()) if value != NONE}
             try:
-                handle, draft = tempfile.mkstemp(dir=self._path.parent, prefix=FILE)
-                with open(handle, "w", encoding="utf-8") as file:
-                    json.dump({"version": 1, "runs": kept}, file, indent=1)
-                os.replace(draft, self._path)
+                write_whole(str(self._path), json.dumps({"version": 1, "runs": kept}, indent=1).encode())
             except OSError as error:
                 raise NotWrittenError(f"{self._path} cannot be written: {error.strerror}.") from None
             self._stamp = None
