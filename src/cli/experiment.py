@@ -26,6 +26,7 @@ from checks.plugins import function_of, plugin_files
 from checks.side_effects import UNUSED_IN_PLAY, allowed
 from cli.arguments import Arguments, given_text, given_value, take_settings
 from cli.compose import Composed, compose_config, resumed_config, taken
+from cli.parameter_files import plain_config
 from cli.summary import check_summary, leave_summary
 from records.capture import capture_with_lasting_streams
 from records.console_log import get_logger
@@ -220,7 +221,7 @@ def build_experiment(
             for path in (composed.parameter_file, *plugin_files(_config["plugins"])):
                 if path is not None:
                     _run.add_resource(str(path))
-            result = run(_plain(_config), _run, _log, resume, experiment.signals, custom, validate)
+            result = run(plain_config(_config), _run, _log, resume, experiment.signals, custom, validate)
             leave_summary(_config, _run, _log)
             return result
 
@@ -298,12 +299,3 @@ def _experiment() -> "_RecordedExperiment":
     except Exception:
         # a repository without commits, or one that git refuses to read, e.g. another user's in a container
         return _RecordedExperiment("muster", base_dir=base_dir, save_git_info=False)
-
-
-def _plain(config: Any) -> Any:
-    """Sacred's read-only containers -> dicts and lists."""
-    if isinstance(config, Mapping):
-        return {key: _plain(value) for key, value in config.items()}
-    if isinstance(config, list | tuple):
-        return [_plain(value) for value in config]
-    return config

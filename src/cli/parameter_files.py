@@ -83,7 +83,7 @@ class ParameterFile:
             )
         if is_tree(made):
             made = self._of_tree(made)
-        config = _plain(made)
+        config = plain_config(made)
         if problem := problem_of(config):
             raise ConfigError(f"{self.path}: gen_params: {problem}.")
         for key in ("cpanel", "parameter_file"):
@@ -139,10 +139,10 @@ def _text(error: BaseException) -> str:
     return f"it calls sys.exit({error.code})" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
 
 
-def _plain(value: Any) -> Any:
-    """Tuples and arrays as lists, NumPy's numbers as Python's."""
+def plain_config(value: Any) -> Any:
+    """A config, or a value in one, in dicts and lists: tuples and arrays as lists, NumPy's numbers as Python's."""
     if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
+        return {key: plain_config(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [plain_config(inner) for inner in value]
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

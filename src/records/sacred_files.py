@@ -17,7 +17,7 @@ from sacred.serializer import flatten
 
 from records.append_file import AppendFile
 from records.fault_notice import FaultNotice
-from records.thinning import ThinnedSeries, thinned_info
+from records.thinning import ThinnedMetrics, thinned_info
 from utils.errors import ConfigError, MusterError
 from utils.files.whole_files import write_whole
 
@@ -64,7 +64,7 @@ class RunRecorder(FileStorageObserver):
         return self._begin(super().started_event, ex_info, command, host_info, start_time, config, meta_info, _id)
 
     def _begin(self, event: Callable, *arguments: Any) -> Any:
-        self._series: dict[str, ThinnedSeries] = {}
+        self._series = ThinnedMetrics()
         self._unsaved: set[str] = set()
         self._saved: set[str] = set()
         self._copies: list[Callable[[], None]] = []
@@ -122,10 +122,7 @@ class RunRecorder(FileStorageObserver):
     def log_metrics(self, metrics_by_name, info):
         """Add measurements, which the heartbeat that follows writes."""
         with self._lock:
-            for name, new in metrics_by_name.items():
-                series = self._series.setdefault(name, ThinnedSeries())
-                for point in zip(new["steps"], new["values"], new["timestamps"], strict=True):
-                    series.append(point)
+            self._series.add(metrics_by_name)
             if metrics_by_name or "metrics.json" not in self._saved:
                 self._unsaved.add("metrics.json")
 

@@ -9,7 +9,7 @@ from typing import Any
 from sacred.observers import MongoObserver
 from sacred.serializer import flatten
 
-from records.thinning import ThinnedSeries, thinned_info
+from records.thinning import ThinnedMetrics, thinned_info
 from utils.errors import ConfigError
 from utils.plain_values import quoted
 
@@ -72,7 +72,7 @@ class MongoRecorder(MongoObserver):
         self.priority = PRIORITY
         self._begin: Callable[[], Any] | None = None
         self._connected = self._told = False
-        self._series: dict[str, ThinnedSeries] = {}
+        self._series = ThinnedMetrics()
         self._metrics: dict[str, Any] = {}
 
     def started_event(self, ex_info, command, host_info, start_time, config, meta_info, _id):
@@ -91,10 +91,7 @@ class MongoRecorder(MongoObserver):
 
     def log_metrics(self, metrics_by_name, info):
         """Add measurements, which the heartbeat that follows writes."""
-        for name, new in metrics_by_name.items():
-            series = self._series.setdefault(name, ThinnedSeries())
-            for point in zip(new["steps"], new["values"], new["timestamps"], strict=True):
-                series.append(point)
+        self._series.add(metrics_by_name)
 
     def heartbeat_event(self, info, captured_out, beat_time, result):
         """Write new entries."""

@@ -1,6 +1,6 @@
 """Long series made short for Sacred's files: every point, then every second, every fourth, ..."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # points of a series in Sacred's files, and one more: the last
@@ -56,3 +56,14 @@ class ThinnedSeries:
         """The points that are kept, and the last."""
         between = (self._count - 1) % self._stride != 0
         return [*self._kept, self._last] if between else list(self._kept)
+
+
+class ThinnedMetrics(dict[str, ThinnedSeries]):
+    """The series of a run's metrics by name, of points (step, value, time)."""
+
+    def add(self, metrics_by_name: Mapping[str, Mapping[str, Sequence]]) -> None:
+        """Add measurements, as Sacred gives them to its observers."""
+        for name, new in metrics_by_name.items():
+            series = self.setdefault(name, ThinnedSeries())
+            for point in zip(new["steps"], new["values"], new["timestamps"], strict=True):
+                series.append(point)

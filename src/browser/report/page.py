@@ -2,12 +2,15 @@
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from browser.figures import CONFIG
+from utils.errors import ConfigError
 
 # pixels, of figures that do not say
 HEIGHT = 420
@@ -101,3 +104,20 @@ class Page:
             body="\n".join(self._parts),
             script=_SCRIPT % json.dumps(CONFIG),
         )
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Make the folder of a file that the block writes; a file that cannot be written is an error of one sentence."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a file, and return it; ConfigError: it cannot be written."""
+    with writing(path):
+        path.write_text(text, encoding="utf-8")
+    return path

@@ -7,7 +7,7 @@ from browser import figures
 from browser.figures.wording import metric_title
 from browser.reading import Results
 from browser.reading.curves import Curve
-from browser.report.page import Page
+from browser.report.page import Page, write_text
 from browser.stats.outcomes import best_value, final_value
 from utils.errors import ConfigError
 
@@ -45,10 +45,7 @@ def write_summary(root: Path, token: str, path: Path) -> None:
             page.figure(figures.run_curves(shown, next(key for key in keys if key in curves)))
     page.heading("Config")
     page.table(["key", "value"], [[key, str(value)] for key, value in sorted(newest.config.items())])
-    try:
-        path.write_text(page.render(), encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}.") from None
+    write_text(path, page.render())
 
 
 def _rows(curves: Mapping[str, Curve]) -> list[list[str]]:

@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,8 @@ from browser.figures.wording import is_share, lower_is_better, metric_title
 from browser.report import content
 from browser.report.arguments import Options
 from browser.report.content import Metric
-from browser.report.page import Page
+from browser.report.page import Page, write_text, writing
 from browser.stats import FEWEST, cells_of, mean_title
-from utils.errors import ConfigError
 from utils.plain_values import counted
 
 # the table of a report stays readable
@@ -40,12 +38,12 @@ def write_parts(comparison: Comparison, metrics: list[Metric], options: Options)
     """Write a report whose parts are there, as `write_report`."""
     keys = [metric.key for metric in metrics]
     page = render(comparison, metrics, options)
-    written = [_write(options.out, page)]
+    written = [write_text(options.out, page)]
     for folder, suffix in ((options.png, "png"), (options.svg, "svg")):
         if folder is not None:
             written += write_images(metrics, folder, suffix, options)
     if options.marl_eval is not None:
-        written.append(_write(options.marl_eval, json.dumps(content.exported(comparison, keys), indent=1)))
+        written.append(write_text(options.marl_eval, json.dumps(content.exported(comparison, keys), indent=1)))
     return written
 
 
@@ -115,8 +113,7 @@ def write_images(metrics: list[Metric], folder: Path, suffix: str, options: Opti
     for metric in metrics:
         for name, figure in drawn(metric, paper, options).items():
             path = folder / f"{_file_name(f'{metric.key}_{name}')}.{suffix}"
-            with _writing(path):
-                folder.mkdir(parents=True, exist_ok=True)
+            with writing(path):
                 figure().savefig(path, dpi=200)
             written.append(path)
     return written
@@ -154,19 +151,3 @@ def _metric_sections(page: Page, comparison: Comparison, metric: Metric, options
 
 def _file_name(text: str) -> str:
     return re.sub(r"[^\w.+-]+", "_", text)
-
-
-def _write(path: Path, text: str) -> Path:
-    with _writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return path
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """A file that cannot be written is an error of one sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise ConfigError(f"'{path}' cannot be written: {error.strerror}.") from None

@@ -3,7 +3,6 @@
 import argparse
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from records.run_score import LAST, score_title
@@ -40,6 +39,7 @@ def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
         require("--png", "matplotlib")
     from browser.report import content
     from browser.report.arguments import Options
+    from browser.report.page import write_text
     from browser.report.writing import write_parts
 
     runs, newest = folder.runs(), folder.newest()
@@ -68,7 +68,7 @@ def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
     table = "\n".join(markdown(metric, asked.last) for metric in metrics)
     if trials:
         table += "\n" + ranking(metrics[0], {run.algorithm: run.choices[AXIS] for run in runs}, plan, trials)
-    written = [_write(folder.path / TABLE, table), *write_parts(comparison, metrics, asked)]
+    written = [write_text(folder.path / TABLE, table), *write_parts(comparison, metrics, asked)]
     print(table)
     for path in written:
         print(path)
@@ -129,11 +129,3 @@ def _section(heading: str, rows: Sequence[Sequence[str]]) -> str:
     widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
     lines = [" | ".join(map(str.ljust, row, widths)) for row in (rows[0], ["-" * width for width in widths], *rows[1:])]
     return "\n".join([textwrap.fill(heading, COLUMNS), "", *(f"| {line} |" for line in lines), ""])
-
-
-def _write(path: Path, text: str) -> Path:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}.") from None
-    return path

@@ -9,7 +9,8 @@ from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
 from browser.cautions import Caution
-from browser.page.compare.request import Compared, Request, asked_runs, compare, query_of
+from browser.page.compare.request import Compared, Request, asked_runs, compare
+from browser.page.parts import address
 from browser.page.parts.components import notices
 from browser.page.parts.context import Context, revision_of, state_of
 from browser.page.parts.frame import follow_address
@@ -49,7 +50,7 @@ class ComparisonView:
             return html.Div([notices(compared.wrong), html.Div([html.H1("No runs to compare")], className="empty")])
         request = compared.request
         # what its controls will ask for
-        own = query_of({name: getattr(request, name) for name in (*_KEPT, *self.controls)})
+        own = address.as_query({name: getattr(request, name) for name in (*_KEPT, *self.controls)})
         content = zip(self.parts.items(), self._drawn(context, compared, None), strict=True)
         return html.Div(
             [
@@ -130,7 +131,7 @@ class ComparisonView:
         return revision_of((sorted(query.items()), context.revision(runs)))
 
     def _query(self, runs: Any, hide: Any, values: list) -> dict[str, str]:
-        return query_of({"runs": runs, "hide": hide, **dict(zip(self.controls, values, strict=True))})
+        return address.as_query({"runs": runs, "hide": hide, **dict(zip(self.controls, values, strict=True))})
 
 
 def warnings(cautions: Iterable[Caution], request: Request, path: str) -> html.Div | None:

@@ -1,7 +1,5 @@
 """The figures of the view Compare: a card per map, one legend for all, and the same as rows of a file."""
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -17,6 +15,7 @@ from browser.figures import learning_curves, metric_title, run_curves
 from browser.figures.wording import color, dash
 from browser.page.compare.comparison_view import warnings
 from browser.page.compare.request import SINGLE, Compared, hidden_name
+from browser.page.compare.table_files import csv_text
 from browser.page.parts.components import card, graph, png_button, run_title
 from browser.reading import Curve, Run
 from browser.stats import Band
@@ -145,8 +144,4 @@ def as_file(compared: Compared, form: str) -> dict[str, str]:
     rows = curve_rows(compared)
     if form == "json":
         return {"content": json.dumps(rows, indent=1), "filename": "curves.json"}
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else ["map"])
-    writer.writeheader()
-    writer.writerows(rows)
-    return {"content": text.getvalue(), "filename": "curves.csv"}
+    return {"content": csv_text(list(rows[0]) if rows else ["map"], rows), "filename": "curves.csv"}

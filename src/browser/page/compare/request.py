@@ -117,14 +117,6 @@ def asked_runs(context: Context, query: Mapping[str, str]) -> tuple[list[Run], l
     return [run for run in runs if asked or not context.notes.of(run).archived], unknown
 
 
-def query_of(values: Mapping[str, object]) -> dict[str, str]:
-    """The values of controls, or of a request, in the form of an address: one way in, with one check."""
-    texts = {
-        key: ",".join(map(str, value)) if isinstance(value, list | tuple) else value for key, value in values.items()
-    }
-    return {key: str(value) for key, value in texts.items() if value not in (None, "")}
-
-
 def metric_options(metrics: list[str]) -> dict[str, str]:
     """Statistics to choose from: by their words where there are some, and always by their key."""
     return {key: key if metric_title(key) == key else f"{metric_title(key)} ({key})" for key in metrics}

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from browser.figures.wording import lower_is_better
 from browser.stats import Estimate, best_on_maps, spread_title
@@ -18,16 +18,21 @@ _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasci
 
 def as_csv(table: Table, metric: str) -> str:
     """A row per algorithm and map, with all digits."""
+    return csv_text(["algorithm", "map", "metric", "iqm", "low", "high", "n", "spread"], _rows(table, metric))
+
+
+def csv_text(names: list[str], rows: Iterable[Mapping[str, object]]) -> str:
+    """Rows as CSV, under a line with their names."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, ["algorithm", "map", "metric", "iqm", "low", "high", "n", "spread"])
+    writer = csv.DictWriter(text, names)
     writer.writeheader()
-    writer.writerows(_records(table, metric))
+    writer.writerows(rows)
     return text.getvalue()
 
 
 def as_json(table: Table, metric: str) -> str:
     """The rows of `as_csv` as a list of objects."""
-    return json.dumps(_records(table, metric), indent=1)
+    return json.dumps(_rows(table, metric), indent=1)
 
 
 def as_markdown(table: Table, metric: str) -> str:
@@ -58,7 +63,7 @@ def _maps(table: Table) -> list[str]:
     return list(next(iter(table.values()), {}))
 
 
-def _records(table: Table, metric: str) -> list[dict]:
+def _rows(table: Table, metric: str) -> list[dict]:
     return [
         {"algorithm": algorithm, "map": name, "metric": metric}
         | {key: _known(value) for key, value in (("iqm", cell.value), ("low", cell.low), ("high", cell.high))}

@@ -21,11 +21,21 @@ def parse(search: str | None) -> dict[str, str]:
 
 def link(path: str, query: Mapping[str, object] | None = None) -> str:
     """An address; empty values and None are left out."""
-    kept = {key: value for key, value in (query or {}).items() if value not in (None, "", [], ())}
-    texts = {
-        key: ",".join(map(str, value)) if isinstance(value, list | tuple) else value for key, value in kept.items()
-    }
+    texts = as_query(query or {})
     return f"{path}?{urlencode(texts, safe=',/:')}" if texts else path
+
+
+def as_query(values: Mapping[str, object]) -> dict[str, str]:
+    """The values of controls, or of a request, as `parse` returns them; empty ones and None are left out."""
+    texts = {
+        key: ",".join(map(str, value)) if isinstance(value, list | tuple) else value for key, value in values.items()
+    }
+    return {key: str(value) for key, value in texts.items() if value not in (None, "")}
+
+
+def texts_in(values: object) -> list[str]:
+    """The texts in the value of a control, which a browser sends as it likes."""
+    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
 
 
 def names(query: Mapping[str, str], key: str) -> list[str]:

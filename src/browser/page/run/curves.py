@@ -71,8 +71,8 @@ def refreshed(context: Context, run_id: str, metrics: Any, axis: Any, shown: Any
     if now == shown:
         raise PreventUpdate
     known = context.results.metric_keys(run)
-    names = [name for name in metrics if isinstance(name, str)] if isinstance(metrics, list) else []
-    chosen, axis = _asked_metrics(known, names, []), axis if isinstance(axis, str) and axis in AXIS_TITLES else "steps"
+    chosen = _asked_metrics(known, address.texts_in(metrics), [])
+    axis = axis if isinstance(axis, str) and axis in AXIS_TITLES else "steps"
     query = {
         "run": run.id,
         "metrics": [] if chosen == _asked_metrics(known, [], []) else chosen,

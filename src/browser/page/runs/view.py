@@ -158,8 +158,7 @@ def refreshed(context: Context, columns: Any, archived: Any, shown: Any) -> tupl
         PreventUpdate: it shows all of it.
     """
     known, usual = known_columns(context)
-    names = [name for name in columns if isinstance(name, str)] if isinstance(columns, list) else []
-    chosen = asked_columns(known, names, [])
+    chosen = asked_columns(known, address.texts_in(columns), [])
     rows = _rows(context, usual, chosen, bool(archived))
     now = _revision(usual, chosen, rows)
     if now == shown:
