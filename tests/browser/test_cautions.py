@@ -5,8 +5,6 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
-
 from browser import cautions
 from browser.comparison import Comparison
 from browser.page.compare.request import compare

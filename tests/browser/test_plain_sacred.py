@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
-
 from browser.comparison import Comparison
 from browser.page.compare.request import compare
 from browser.page.compare.results_table import estimates
@@ -20,6 +18,8 @@ from page_views import compared, context_of
 from plain_sacred import make_plain_runs
 from report import main
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 
 @pytest.fixture(scope="module")
 def unnamed(tmp_path_factory):
@@ -29,11 +29,6 @@ def unnamed(tmp_path_factory):
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
     return make_plain_runs(tmp_path_factory.mktemp("mixed"), named=True)
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 def test_compare_opens_on_the_common_statistic_by_experiment(unnamed):

@@ -3,6 +3,7 @@
 import json
 import shutil
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,10 +59,12 @@ def write_replay(results, token, name, steps=4, footer=True, header=None, unit=N
 
 @contextmanager
 def page_over(results):
-    """The page's address, while it is served."""
+    """The page's address, while it is served; its cache lies beside the folder."""
     from browser.page.server.serving import find_or_start
 
-    port, server = find_or_start(Path(results), _PORTS.pop() if _PORTS else 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", f"{results}-cache")
+        port, server = find_or_start(Path(results), _PORTS.pop() if _PORTS else 0)
     with running(server):
         yield f"http://127.0.0.1:{port}"
     _PORTS.append(port)
@@ -127,6 +130,15 @@ def look(driver, scheme="light", still=True):
     features = [("prefers-color-scheme", scheme), ("prefers-reduced-motion", motion)]
     named = [{"name": name, "value": value} for name, value in features]
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": named})
+
+
+def until(driver, script, seconds=40):
+    """What a script returns once that is true."""
+    end = time.monotonic() + seconds
+    while not (found := driver.execute_script(script)):
+        assert time.monotonic() < end, script
+        time.sleep(0.03)
+    return found
 
 
 def requested(driver):

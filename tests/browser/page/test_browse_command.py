@@ -1,6 +1,5 @@
-"""browse.py as a user types it."""
+"""browse.py as a user types it, and watch.py, which finds its page or starts one."""
 
-import os
 import re
 import signal
 import socket
@@ -11,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
-
 from browse import main
+from browser.page.server import serving
 from browser.page.server.arguments import is_loopback, parse_arguments
 from browser.page.server.serving import listen
 from browser_folders import write_seeds
+from replay_pages import end, page_over, write_replay
 from utils.errors import ConfigError
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_cache")]
 
 BROWSE = Path(__file__).parents[3] / "src" / "browse.py"
 
@@ -36,7 +35,6 @@ BROWSE = Path(__file__).parents[3] / "src" / "browse.py"
 )
 def test_mistakes_are_one_sentence_and_exit_code_2(words, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert main(words) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
@@ -72,8 +70,7 @@ def test_the_usual_is_this_machine_and_reading():
 
 def served(results, *words):
     command = [sys.executable, str(BROWSE), str(results), "--no-open", "--port", "0", *words]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(results.parent / "cache")}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     printed = ""
     while "Ctrl-C" not in printed:
         line = process.stdout.readline()
@@ -112,3 +109,49 @@ def test_it_serves_until_it_is_interrupted(words, tmp_path):
     finally:
         code, errors = ended(process)
     assert (code, errors) == (0, "")
+
+
+@pytest.fixture
+def open_page(tmp_path):
+    """(results folder, port) of a page that is served."""
+    write_replay(tmp_path / "results", "walk", "1_0.jsonl")
+    with page_over(tmp_path / "results") as address:
+        yield tmp_path / "results", int(address.rpartition(":")[2])
+
+
+def test_watch_uses_the_page_that_is_served(open_page, capsys, monkeypatch):
+    results, port = open_page
+    monkeypatch.setattr(serving, "find_or_start", lambda root: (port, None))
+    shown = []
+    serving.open_page(results, serving.replay_path("a b", "1&2.jsonl"), shown.append)
+    assert shown == [f"http://127.0.0.1:{port}/replay?run=a%20b&file=1%262.jsonl"]
+    assert shown[0] in capsys.readouterr().out
+
+
+def test_watch_uses_no_page_over_another_folder(open_page, tmp_path):
+    results, port = open_page
+    assert serving.find_or_start(results, port) == (port, None)
+    (tmp_path / "others").mkdir()
+    assert not serving.serves(tmp_path / "others", port)
+    other, server = serving.find_or_start(tmp_path / "others", port)
+    server.close()
+    assert other != port
+    assert not serving.serves(results, other), "the server has gone"
+    with pytest.raises(ConfigError, match="no results folder"):
+        serving.find_or_start(tmp_path / "missing", port)
+
+
+def test_watch_serves_a_page_of_its_own_until_it_is_interrupted(tmp_path, monkeypatch):
+    write_replay(tmp_path, "walk", "1_0.jsonl")
+    port, server = serving.find_or_start(tmp_path, 0)
+    monkeypatch.setattr(serving, "find_or_start", lambda root: (port, server))
+    answers = []
+
+    def show(address):
+        with urllib.request.urlopen(address, timeout=10) as answer:
+            answers.append(answer.status)
+        end(server)
+
+    serving.open_page(tmp_path, "/replay?run=walk", show)
+    assert answers == [200]
+    assert not serving.serves(tmp_path, port)

@@ -11,8 +11,6 @@ from browser_folders import write_log, write_run
 from replay_pages import as_new, page_over, requested
 from small_runs import shared_runs, start_training
 
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
-
 pytestmark = pytest.mark.slow
 WAIT = 40
 EVIL = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
@@ -81,11 +79,9 @@ def results(window, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(window, results, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        with page_over(results) as base:
-            yield Page(*window, base)
+def page(window, results):
+    with page_over(results) as base:
+        yield Page(*window, base)
 
 
 @pytest.fixture(autouse=True)
@@ -98,8 +94,7 @@ def nothing_from_elsewhere_and_no_complaints(window):
 
 
 # first the pages over other folders: each is at the address of the one before it, as is that over the shared runs
-def test_a_caution_is_remedied_with_a_click(window, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def test_a_caution_is_remedied_with_a_click(window, tmp_path):
     root = tmp_path / "results"
     for run_id, (lr, end) in enumerate(((1, 40), (1, 40), (2, 20)), start=1):
         write_run(root, run_id, config={"seed": run_id, "lr": lr}, info={"unique_token": f"t{run_id}"})
@@ -124,8 +119,7 @@ def test_a_caution_is_remedied_with_a_click(window, tmp_path, monkeypatch):
         page.driver.get("about:blank")
 
 
-def test_a_training_is_watched_while_it_runs(window, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def test_a_training_is_watched_while_it_runs(window, tmp_path):
     root = tmp_path / "results"
     root.mkdir()
     with page_over(root) as base:
@@ -151,8 +145,7 @@ def test_a_training_is_watched_while_it_runs(window, tmp_path, monkeypatch):
             page.driver.get("about:blank")  # or it would ask a server that is gone
 
 
-def test_a_server_that_is_gone_is_said_so(window, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def test_a_server_that_is_gone_is_said_so(window, tmp_path):
     write_run(tmp_path, 1)
     word = "return document.querySelector('#live .word').dataset.gone || ''"
     with page_over(tmp_path) as base:
@@ -167,8 +160,7 @@ def test_a_server_that_is_gone_is_said_so(window, tmp_path, monkeypatch):
     page.driver.get_log("browser")  # has the requests that failed
 
 
-def test_content_of_runs_is_text_and_nothing_else(window, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def test_content_of_runs_is_text_and_nothing_else(window, tmp_path):
     root = tmp_path / "results"
     config = {"name": EVIL, "env_args": {"map_name": EVIL}, "lr": EVIL, EVIL: 1}
     info = {"unique_token": "a", EVIL: [1.0, 2.0], f"{EVIL}_T": [0, 10]}

@@ -6,13 +6,10 @@ import json
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
-
 from dash import no_update
 from dash.exceptions import PreventUpdate
+from hypothesis import given
+from hypothesis import strategies as st
 
 from browser.page.compare import differences
 from browser.page.compare.request import compare
@@ -88,8 +85,7 @@ def test_an_address_takes_the_words_of_reports_and_names_unknown_ones(context):
     assert "no setting 'smoth'. Did you mean 'smooth'?" in text_of(view_of(context, "/results", "?smoth=5"))
 
 
-def test_addresses_of_the_matrix_lead_to_the_results_table(context, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def test_addresses_of_the_matrix_lead_to_the_results_table(context, own_cache):
     answer = create_app(context.root).server.test_client().get("/matrix?metric=loss&last=1")
     assert (answer.status_code, answer.headers["Location"]) == (302, "/results?metric=loss&last=1")
 

@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
-
 from browser.comparison import Comparison
 from browser.figures.inside import monitored_curve, time_flame
 from browser.page.run import view as view

@@ -9,8 +9,6 @@ import urllib.request
 import numpy as np
 import pytest
 
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
-
 from browser.figures import run_curves
 from browser.page.compare.results_table import RESULTS
 from browser.page.compare.view import COMPARE
@@ -111,9 +109,8 @@ def test_long_curves_keep_their_peaks():
 
 
 @pytest.fixture(scope="module")
-def base(root, tmp_path_factory):
+def base(root):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setattr(serving, "PATIENCE", 1)
         with page_over(root) as base:
             yield base

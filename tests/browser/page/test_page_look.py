@@ -6,9 +6,7 @@ import time
 import pytest
 
 from browser_folders import write_log, write_run, write_seeds
-from replay_pages import as_new, look, page_over, write_replay
-
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
+from replay_pages import as_new, look, page_over, until, write_replay
 
 pytestmark = pytest.mark.slow
 VIEWS = {
@@ -31,11 +29,9 @@ def served(driver, tmp_path_factory):
     write_run(root, 99, config={"name": "iql", "lr": 0.001}, info={"unique_token": "t"})
     write_log(root, "t", [*rows, (20, 20, 20, "test_return_mean", 7.25)])
     write_replay(root, "t", "0_0.jsonl")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        with page_over(root) as base:
-            yield as_new(driver), base
-            driver.get("about:blank")
+    with page_over(root) as base:
+        yield as_new(driver), base
+        driver.get("about:blank")
 
 
 @pytest.fixture(scope="module", params=VIEWS)
@@ -54,14 +50,6 @@ def show(served, view, width=1400, scheme="light"):
         driver.get(base + view)
     until(driver, f"return document.querySelector({VIEWS.get(view.partition('?')[0], VIEWS.get(view, 'main'))!r})")
     return driver
-
-
-def until(driver, script):
-    end = time.monotonic() + 40
-    while not (found := driver.execute_script(script)):
-        assert time.monotonic() < end, script
-        time.sleep(0.1)
-    return found
 
 
 def luminance(colour):

@@ -3,9 +3,6 @@
 import os
 
 import pytest
-
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
-
 from dash import no_update
 from dash.exceptions import PreventUpdate
 

@@ -5,9 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
-
 from dash import no_update
 from dash.exceptions import PreventUpdate
 

@@ -7,8 +7,6 @@ import socket
 
 import pytest
 
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
-
 from browser.page.parts.context import Context
 from browser.page.server.app import create_app, view_of
 from browser.page.server.serving import listen, server_of
@@ -17,13 +15,9 @@ from browser.reading import Results
 from browser_folders import write_run, write_seeds
 from replay_pages import running
 
+pytestmark = pytest.mark.usefixtures("own_cache")
 TOKEN = "a-token-of-24-characters"
 UPDATE = "/_dash-update-component"
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture

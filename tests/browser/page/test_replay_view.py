@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-pytest.importorskip("dash", reason="the page's packages are not installed")
 pytest.importorskip("selenium", reason="selenium is not installed")
 
 from selenium.webdriver.common.action_chains import ActionChains
@@ -13,7 +12,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from cli.arguments import parse_arguments
 from cli.experiment import run_experiment
-from replay_pages import as_new, page_over, requested, write_replay
+from replay_pages import requested, until, write_replay
 from replays.reader import read_replay
 
 pytestmark = pytest.mark.slow
@@ -27,17 +26,6 @@ def results(tmp_path_factory):
     return tmp_path_factory.mktemp("results")
 
 
-@pytest.fixture(scope="module")
-def page(results):
-    with page_over(results) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def browser(driver):
-    return as_new(driver)
-
-
 @pytest.fixture
 def view(browser, page):
     """Opens a replay, waits for it, and checks at the end for errors and requests elsewhere."""
@@ -46,16 +34,12 @@ def view(browser, page):
 
     def show(query, shown="#replay[data-step]"):
         browser.get(f"{page}/replay?{query}")
-        wait(browser, f"return document.querySelector('{shown}') !== null")
+        until(browser, f"return document.querySelector('{shown}') !== null")
 
     yield show
     assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
     inside = (page, "data:", "blob:", "chrome")  # chrome: and chrome-untrusted: are its new tab
     assert [url for url in requested(browser) if not url.startswith(inside)] == []
-
-
-def wait(browser, script, seconds=10):
-    return WebDriverWait(browser, seconds, 0.03).until(lambda driver: driver.execute_script(script))
 
 
 def step(browser):
@@ -67,7 +51,7 @@ def press(browser, *keys):
 
 
 def wait_for_step(browser, t):
-    wait(browser, f"return document.getElementById('replay').dataset.step === '{t}'")
+    until(browser, f"return document.getElementById('replay').dataset.step === '{t}'")
 
 
 def wait_for_address(browser, part):
@@ -102,9 +86,9 @@ def test_a_recorded_battle(results, browser, view):
     assert browser.execute_script(PIXELS, PICTURE) == first
 
     press(browser, Keys.ARROW_UP, Keys.ARROW_UP, Keys.SPACE)
-    wait(browser, "return Number(document.getElementById('replay').dataset.step) > 1")
+    until(browser, "return Number(document.getElementById('replay').dataset.step) > 1")
     press(browser, Keys.SPACE)
-    wait(browser, "return document.getElementById('replay').dataset.playing === 'false'")
+    until(browser, "return document.getElementById('replay').dataset.playing === 'false'")
     wait_for_address(browser, "speed=4")
     assert f"step={step(browser)}&" in browser.current_url
     assert browser.execute_script(PIXELS, PICTURE) != first
@@ -211,9 +195,9 @@ def test_with_the_mouse_on_the_picture_and_tab_on_the_keyboard(results, browser,
     canvas.send_keys(Keys.TAB)
     assert browser.execute_script("return document.activeElement.className") == "replay-first", "Tab is no trap"
     press(browser, "?")
-    wait(browser, "return document.querySelector('dialog').open")
+    until(browser, "return document.querySelector('dialog').open")
     press(browser, Keys.ESCAPE)
-    wait(browser, "return !document.querySelector('dialog').open")
+    until(browser, "return !document.querySelector('dialog').open")
 
 
 def test_text_stays_text(results, browser, view):
@@ -238,7 +222,7 @@ def test_a_replay_that_is_being_written_is_followed(results, browser, view):
     assert texts(browser, ".replay-status")[0].startswith("In progress or truncated")
     with open(path, "ab") as file:
         file.write(whole[cut:])
-    wait(browser, "return document.querySelector('.replay-count').textContent === 'step 3 of 4'")
+    until(browser, "return document.querySelector('.replay-count').textContent === 'step 3 of 4'")
     assert texts(browser, ".replay-status") == ["Won · return 4 · 4 steps"]
 
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from envs.racing.batch import BatchedRaces
 from envs.racing.snapshots import ACTION_NAMES, scene, snapshot
-from replay_pages import as_new, page_over
+from replay_pages import until
 from replays.writer import ReplayWriter
 from scripted_driver import Driver, Style
 
@@ -54,28 +54,11 @@ def results(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def page(results):
-    with page_over(results) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def browser(driver):
-    return as_new(driver)
-
-
-def wait(browser, script, seconds=10):
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    return WebDriverWait(browser, seconds).until(lambda driver: driver.execute_script(f"return {script}"))
-
-
 def opened(browser, page, **query):
     words = "&".join(f"{key}={value}" for key, value in {"run": "fast", "file": NAME, **query}.items())
     browser.get("about:blank")
     browser.get(f"{page}/replay?{words}")
-    wait(browser, "document.querySelector('#replay')?.dataset.step !== undefined")
+    until(browser, "return document.querySelector('#replay')?.dataset.step !== undefined")
 
 
 def drawn(browser, selector):
@@ -133,11 +116,11 @@ def test_another_run_on_the_track_is_a_ghost(browser, page, results):
     )
     before, height = drawn(browser, ".replay-picture"), drawn(browser, ".replay-line").shape[0]
     select.select_by_index(1)
-    wait(browser, "location.search.includes('ghost=slow/900_0.jsonl')")
-    wait(browser, f"document.querySelector('.replay-line').height > {height}")
+    until(browser, "return location.search.includes('ghost=slow/900_0.jsonl')")
+    until(browser, f"return document.querySelector('.replay-line').height > {height}")
     assert (drawn(browser, ".replay-picture") != before).any(axis=2).sum() > 100
     opened(browser, page, step=60, ghost="slow/900_0.jsonl")
-    wait(browser, f"document.querySelector('.replay-line').height > {height}")
+    until(browser, f"return document.querySelector('.replay-line').height > {height}")
     script = """const done = arguments[0];
     const read = source => { const file = new MusterReplay.ReplayFile(source); return file.read().then(() => file); };
     const element = document.querySelector('#replay');

@@ -6,8 +6,6 @@ import zlib
 
 import pytest
 
-pytest.importorskip("dash", reason="the page's packages are not installed")
-
 from browser.page.run import files
 from browser.page.run.request import RunRequest
 from browser.page.server.app import create_app

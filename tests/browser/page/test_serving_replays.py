@@ -4,8 +4,6 @@ import os
 
 import pytest
 
-pytest.importorskip("dash", reason="the page's packages are not installed")
-
 from browser.page.replays import view as view
 from browser.page.replays.replay_files import all_replays, replays_of
 from browser.page.replays.replay_table import replay_table

@@ -5,9 +5,6 @@ from argparse import Namespace
 from dataclasses import replace
 
 import pytest
-
-pytest.importorskip("dash", reason="the run browser's packages are not installed")
-
 from dash.exceptions import PreventUpdate
 
 from browser.page.compare.request import compare

@@ -10,12 +10,8 @@ import pytest
 from browser_folders import START, write_log, write_run, write_seeds
 from report import main
 
+pytestmark = pytest.mark.usefixtures("own_cache")
 SCORES = {"qmix": {"3m": [10.0, 12.0, 14.0], "8m": [4.0, 5.0]}, "vdn": {"3m": [6.0, 8.0, 7.0], "8m": [9.0, 3.0]}}
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture
