@@ -12,8 +12,8 @@ from browser.page.compare.results_table import RESULTS
 from browser.page.compare.view import COMPARE
 from browser.page.parts import address
 from browser.reading import Results
-from browser_folders import START, write_log, write_run
 from page_views import compared, context_of, links_in, parts_of
+from results_folders import START, write_log, write_run
 
 WON = "test_battle_won_mean"
 

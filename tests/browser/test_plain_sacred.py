@@ -13,10 +13,10 @@ from browser.page.runs.columns import definitions
 from browser.page.runs.rows import Rows
 from browser.reading import Results
 from browser.usual import usual_metrics
-from browser_folders import alive, write_log, write_run
 from page_views import compared, context_of
 from plain_sacred import make_plain_runs
 from report import main
+from results_folders import alive, write_log, write_run
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 

@@ -11,6 +11,7 @@ import play
 import watch
 from checkpoints.writer import CheckpointWriter
 from main import main
+from results_folders import put
 from utils.config.merging import default_config
 
 CODE = "open({marker!r}, 'w').close()\n"
@@ -44,12 +45,6 @@ DOORS = {
 }
 
 
-def put(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    return path
-
-
 @pytest.fixture
 def marker(tmp_path, monkeypatch):
     """A file that the program and the module would leave."""
@@ -71,7 +66,7 @@ def results_of(tmp_path, what):
     results = tmp_path / "results"
     put(results / "sacred" / "1" / "config.json", json.dumps(config))
     put(results / "sacred" / "1" / "info.json", json.dumps({"unique_token": "first"}))
-    put(results / "models" / "first" / "10" / "agent.th", "")
+    put(results / "models" / "first" / "10" / "agent.th")
     writer = CheckpointWriter(results / "runs" / "first", {}, keep=1)
     figures = {"t_env": 10, "token": "first", "config": config, "test_return_mean": None, "sacred_id": "1"}
     writer.begin(figures, {"steps": th.zeros(1)}, lambda folder: None)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from browser_folders import write_log, write_run
+from results_folders import write_log, write_run
 from suite_children import folder_in
 from suites.command import launch as suite_launch
 from suites.state.state import Attempt, SuiteFolder

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from browser_folders import write_log, write_run
+from results_folders import write_log, write_run
 from suites.state.state import SuiteFolder
 from tiny_suite import TINY
 

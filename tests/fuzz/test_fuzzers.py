@@ -1,4 +1,7 @@
-"""The config loader and the checkpoint reader under atheris, for a few seconds each."""
+"""A moment of each fuzzer: the config loader and the checkpoint reader under atheris, and spoilt files of DOTS.
+
+Ten minutes of the last: python tests/fuzz/fuzz_dots.py.
+"""
 
 import subprocess
 import sys
@@ -23,3 +26,11 @@ def test_nothing_but_clear_errors(name, tmp_path):
     (runs,) = (line for line in done.stderr.splitlines() if "number_of_executed_units" in line)
     assert int(runs.split()[-1]) > 20
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
+def test_spoilt_files_of_dots_are_faults_and_nothing_else():
+    # in a process of its own: it limits its memory
+    command = [sys.executable, str(HERE / "fuzz_dots.py"), "--seconds", "1.5"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("with a fault, nothing else\n")

@@ -1,29 +1,18 @@
 """One meaning of a run's name for --resume, --evaluate and watch.py (see also tests/replays/test_watch.py)."""
 
-import json
 import os
 
 import pytest
 
 from checkpoints.resumption import Resumption
 from records.find_run import FoundRun, find_run
+from results_folders import write_checkpoint, write_run
 from utils.errors import ConfigError
 
 
-def put(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content))
-
-
 def sacred(results, number, token, heartbeat, **config):
-    folder = results / "sacred" / str(number)
-    put(folder / "run.json", {"heartbeat": heartbeat, "start_time": "2020-01-01T00:00:00"})
-    put(folder / "info.json", {"unique_token": token} if token else {})
-    put(folder / "config.json", {"name": token, **config})
-
-
-def checkpoint(results, token, step, time, **figures):
-    put(results / "runs" / token / "checkpoints" / step / "manifest.json", {"time": time, **figures})
+    info = {"unique_token": token} if token else {}
+    write_run(results, number, config={"name": token, **config}, info=info, heartbeat=heartbeat)
 
 
 # 2026-01-01T00:00:00 UTC
@@ -37,8 +26,10 @@ def test_the_latest_is_the_one_that_was_active_last(tmp_path, seconds, latest):
     """Whether Sacred observed it or not, and with any number."""
     sacred(tmp_path, 1, "by_sacred", "2026-01-01T00:00:00")
     sacred(tmp_path, 2, "older", "2025-12-31T23:59:58")
-    checkpoint(tmp_path, "by_checkpoint", "100", seconds if not isinstance(seconds, float) else NEW_YEAR + seconds)
-    checkpoint(tmp_path, "older", "100", NEW_YEAR - 2)
+    write_checkpoint(
+        tmp_path, "by_checkpoint", "100", time=seconds if not isinstance(seconds, float) else NEW_YEAR + seconds
+    )
+    write_checkpoint(tmp_path, "older", "100", time=NEW_YEAR - 2)
     assert find_run("latest", tmp_path).token == latest
 
 
@@ -51,7 +42,7 @@ def test_the_latest_has_trained_and_has_a_name(tmp_path):
 
 def test_the_latest_is_the_same_for_resuming(tmp_path):
     """The run that was active last has no checkpoint: no older run is resumed in its stead."""
-    checkpoint(tmp_path, "older", "100", NEW_YEAR - 2)
+    write_checkpoint(tmp_path, "older", "100", time=NEW_YEAR - 2)
     sacred(tmp_path, 1, "newest", "2026-01-01T00:00:00")
     (tmp_path / "runs" / "newest").mkdir()
     with pytest.raises(ConfigError, match="newest has no checkpoint to resume from"):
@@ -59,14 +50,14 @@ def test_the_latest_is_the_same_for_resuming(tmp_path):
 
 
 def test_a_checkpoint_that_a_killed_run_had_not_put_in_place_counts(tmp_path):
-    checkpoint(tmp_path, "older", "100", NEW_YEAR - 2)
-    checkpoint(tmp_path, "killed", ".200.killed.tmp", NEW_YEAR)
+    write_checkpoint(tmp_path, "older", "100", time=NEW_YEAR - 2)
+    write_checkpoint(tmp_path, "killed", ".200.killed.tmp", time=NEW_YEAR)
     assert find_run("latest", tmp_path).token == "killed"
 
 
 def test_links_are_not_followed_to_the_latest(tmp_path):
-    checkpoint(tmp_path / "elsewhere", "other", "100", NEW_YEAR)
-    checkpoint(tmp_path, "own", "100", NEW_YEAR - 2)
+    write_checkpoint(tmp_path / "elsewhere", "other", "100", time=NEW_YEAR)
+    write_checkpoint(tmp_path, "own", "100", time=NEW_YEAR - 2)
     os.symlink(tmp_path / "elsewhere" / "runs" / "other", tmp_path / "runs" / "link")
     assert find_run("latest", tmp_path).token == "own"
 
@@ -75,7 +66,7 @@ def test_a_sacred_run_before_its_first_heartbeat(tmp_path):
     sacred(tmp_path, 7, None, None)
     with pytest.raises(ConfigError, match="has not started yet"):
         find_run("7", tmp_path)
-    checkpoint(tmp_path, "seven", "100", NEW_YEAR, sacred_id="7")
+    write_checkpoint(tmp_path, "seven", "100", time=NEW_YEAR, sacred_id="7")
     assert find_run("7", tmp_path) == FoundRun(tmp_path, "seven", "7")
 
 

@@ -12,25 +12,16 @@ from cli.experiment import run_experiment
 from records.find_run import find_run
 from replays.best_model import find_model
 from replays.reader import read_replay
+from results_folders import put, write_checkpoint, write_run
 from utils.errors import ConfigError
-
-
-def put(path, content=""):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    return path
-
-
-def record(results, number, token, **info):
-    put(results / "sacred" / str(number) / "info.json", json.dumps({"unique_token": token, **info}))
-    put(results / "sacred" / str(number) / "config.json", json.dumps({"env": "two_step", "name": token}))
 
 
 @pytest.fixture
 def results(tmp_path):
     """Runs 2 and 10, of which 10 is the newest, and one that has not told its token."""
-    record(tmp_path, 2, "old", test_return_mean=[1.0, 3.0, 3.0, 2.0], test_return_mean_T=[10, 21, 30, 40])
-    record(tmp_path, 10, "new")
+    tests = {"test_return_mean": [1.0, 3.0, 3.0, 2.0], "test_return_mean_T": [10, 21, 30, 40]}
+    write_run(tmp_path, 2, config={"name": "old"}, info={"unique_token": "old", **tests})
+    write_run(tmp_path, 10, config={"name": "new"}, info={"unique_token": "new"})
     put(tmp_path / "sacred" / "11" / "info.json", "{")
     put(tmp_path / "sacred" / "_sources" / "info.json", "{}")
     for step in (10, 20, 30, 40):
@@ -46,10 +37,6 @@ def test_a_run_by_any_of_its_names(results, name, monkeypatch):
     if "/" in name:
         monkeypatch.chdir(results / name)
         assert find_run(".", "elsewhere").token == "old"
-
-
-def test_the_latest_run(results):
-    assert find_run("latest", results).token == "new"
 
 
 def test_runs_that_are_not_there(results, tmp_path_factory):
@@ -117,7 +104,7 @@ def test_of_pymarl_s_folders_the_newest_is_played(results):
 def test_of_checkpoints_the_best_is_played(results):
     """An older version's, too, whose manifests have another form."""
     for step, figure in ((10, 5.0), (20, None), (30, 1.0)):
-        checkpoint(results, "old", step, format=3, test_return_mean=figure)
+        write_checkpoint(results, "old", step, format=3, test_return_mean=figure)
     folder = results / "runs" / "old" / "checkpoints"
     assert model_to_play(str(folder), 0)[:2] == (folder / "10", 10)
 
@@ -153,11 +140,6 @@ def test_it_plays_the_best_model(tmp_path, capsys, monkeypatch):
     assert os.listdir(tmp_path / "results" / "runs") == [token]
 
 
-def checkpoint(results, token, step, **figures):
-    put(results / "runs" / token / "checkpoints" / str(step) / "agent.th")
-    put(results / "runs" / token / "checkpoints" / str(step) / "manifest.json", json.dumps(figures))
-
-
 def test_files_of_any_length_are_not_read(results):
     """Sparse ones of 20 GB, say."""
     log = put(results / "runs" / "old" / "metrics.csv")
@@ -189,9 +171,9 @@ def test_why_a_config_cannot_be_read(results, content, told):
 
 def test_a_run_that_sacred_did_not_observe(tmp_path):
     """Its checkpoints have its config and their test results; a torn manifest has nothing."""
-    checkpoint(tmp_path, "alone", 100, config={"env": "two_step", "name": "alone"}, test_return_mean=3.0)
-    checkpoint(tmp_path, "alone", 200, config={"env": "two_step", "name": "alone"}, test_return_mean=None)
-    checkpoint(tmp_path, "alone", 300)
+    write_checkpoint(tmp_path, "alone", 100, config={"env": "two_step", "name": "alone"}, test_return_mean=3.0)
+    write_checkpoint(tmp_path, "alone", 200, config={"env": "two_step", "name": "alone"}, test_return_mean=None)
+    write_checkpoint(tmp_path, "alone", 300)
     put(tmp_path / "runs" / "alone" / "checkpoints" / "400" / "manifest.json", '{"config": {"na')
     for name in ("alone", "latest", str(tmp_path / "runs" / "alone")):
         found = find_run(name, tmp_path)
@@ -203,7 +185,7 @@ def test_a_run_that_sacred_did_not_observe(tmp_path):
 
 
 def test_a_checkpoint_that_tests_better_than_all_models(results):
-    checkpoint(results, "old", 35, test_return_mean=9.5)
+    write_checkpoint(results, "old", 35, test_return_mean=9.5)
     model = find_model(find_run("old", results), "best")[0]
     assert (model.folder, model.step) == (results / "runs" / "old" / "checkpoints", 35)
 
@@ -213,7 +195,7 @@ def test_a_model_that_was_tested_wins_over_a_later_one_with_the_same_figures(res
     put(results / "runs" / "old" / "metrics.csv", "t_env,episode,seconds,key,value\n10,1,0.1,test_return_mean,9.5\n")
     put(results / "models" / "old" / "best" / "agent.th")
     put(results / "models" / "old" / "best" / "best.json", json.dumps({"step": 10, "test_return_mean": 9.5}))
-    checkpoint(results, "old", 35, test_return_mean=9.5)
+    write_checkpoint(results, "old", 35, test_return_mean=9.5)
     assert find_model(find_run("old", results), "best")[0].step == 10
 
 

@@ -14,8 +14,8 @@ from browse import main
 from browser.page.server import serving
 from browser.page.server.arguments import is_loopback, parse_arguments
 from browser.page.server.serving import listen
-from browser_folders import write_seeds
 from replay_pages import end, page_over, write_replay
+from results_folders import write_seeds
 from utils.errors import ConfigError
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_cache")]

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from browser_folders import write_log, write_run
 from replay_pages import as_new, page_over, requested
+from results_folders import write_log, write_run
 from small_runs import shared_runs, start_training
 
 pytestmark = pytest.mark.slow

@@ -20,8 +20,8 @@ from browser.page.parts import address
 from browser.page.server.app import create_app, view_of
 from browser.page.views import VIEWS
 from browser.stats import Estimate
-from browser_folders import alive, write_log, write_run, write_seeds
 from page_views import compared, context_of, later, parts_of, text_of
+from results_folders import alive, write_log, write_run, write_seeds
 
 SCORES = {"qmix": {"3m": [10.0, 12.0, 14.0], "8m": [4.0]}, "vdn": {"3m": [6.0, 8.0, 7.0]}}
 BOTH = pytest.mark.parametrize("view", [COMPARE, RESULTS], ids=["compare", "results"])

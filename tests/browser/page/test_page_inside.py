@@ -8,9 +8,9 @@ from browser.page.run import view as view
 from browser.page.run.inside import draw, follows
 from browser.page.run.request import RunRequest
 from browser.reading import Results
-from browser_folders import write_log, write_run
 from page_views import context_of, text_of
 from records.diagnosis import diagnosed
+from results_folders import write_log, write_run
 
 ROWS = [
     (10, "time/train", 3.0), (10, "calls/train", 5), (10, "longest/train", 0.7),

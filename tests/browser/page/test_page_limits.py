@@ -23,8 +23,8 @@ from browser.page.server.app import view_of
 from browser.page.views import VIEWS
 from browser.reading import Results
 from browser.reading.curves import Curve
-from browser_folders import write_log, write_run
 from replay_pages import page_over
+from results_folders import write_log, write_run
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from browser_folders import write_log, write_run, write_seeds
 from replay_pages import as_new, look, page_over, until, write_replay
+from results_folders import write_log, write_run, write_seeds
 
 pytestmark = pytest.mark.slow
 VIEWS = {

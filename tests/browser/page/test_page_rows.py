@@ -10,8 +10,8 @@ from browser.page.runs import rows as run_rows
 from browser.page.runs import view
 from browser.page.runs.columns import Column, parse_column
 from browser.page.runs.rows import CHOICES, Rows
-from browser_folders import alive, write_log, write_run
 from page_views import context_of, later, text_of
+from results_folders import alive, write_log, write_run
 
 
 @pytest.fixture

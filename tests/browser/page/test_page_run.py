@@ -16,8 +16,8 @@ from browser.page.run.notes import move_to_bin, written
 from browser.page.runs.columns import Column
 from browser.page.runs.rows import Rows, run_row
 from browser.reading import Curve, OutsideResultsError, Run, Session, UnknownRunError
-from browser_folders import START, alive, write_log, write_run
 from page_views import context_of, later, parts_of, text_of
+from results_folders import START, alive, write_log, write_run
 from utils.timehelper import about
 
 

@@ -12,8 +12,8 @@ from browser.page.server.app import create_app, view_of
 from browser.page.server.serving import listen, server_of
 from browser.page.views import VIEWS
 from browser.reading import Results
-from browser_folders import write_run, write_seeds
 from replay_pages import running
+from results_folders import write_run, write_seeds
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 TOKEN = "a-token-of-24-characters"

@@ -9,8 +9,8 @@ import pytest
 from browser.page.run import files
 from browser.page.run.request import RunRequest
 from browser.page.server.app import create_app
-from browser_folders import write_log, write_run
 from page_views import context_of, text_of
+from results_folders import write_log, write_run
 
 SCRIPT = b"<script>window.hacked = 1</script>"
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg'>" + SCRIPT + b"</svg>"

@@ -9,9 +9,9 @@ from browser.page.replays.replay_files import all_replays, replays_of
 from browser.page.replays.replay_table import replay_table
 from browser.page.server.app import create_app
 from browser.reading import UnknownRunError
-from browser_folders import write_run
 from page_views import context_of
 from replay_pages import write_replay
+from results_folders import write_run
 from utils.errors import ConfigError
 
 

@@ -12,8 +12,8 @@ from browser.page.compare.results_table import RESULTS
 from browser.page.server.app import view_of
 from browser.page.suites import view as suites
 from browser.report.arguments import Options
-from browser_folders import write_log, write_run
 from page_views import context_of, parts_of
+from results_folders import write_log, write_run
 from suite_children import folder_in, runs_of
 from suites.command import report as suite_report
 from suites.plan.manifest import write_manifest

@@ -8,8 +8,8 @@ import pytest
 
 from browser.reading import Results
 from browser.reading.limits import MOST_CONFIG_KEYS
-from browser_folders import write_log, write_run
 from records.limits import LARGEST, MOST_METRICS
+from results_folders import write_log, write_run
 
 SECRET = {
     "unique_token": "SECRET",

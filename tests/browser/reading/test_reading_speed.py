@@ -9,7 +9,7 @@ import time
 import pytest
 
 from browser.reading import Results
-from browser_folders import write_log, write_run
+from results_folders import write_log, write_run
 
 pytestmark = pytest.mark.slow
 

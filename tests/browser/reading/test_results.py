@@ -13,7 +13,7 @@ from sacred.observers import FileStorageObserver
 
 from browser.reading import PROBABLY_DEAD, OutsideResultsError, Results, UnknownRunError
 from browser.reading.files import inside
-from browser_folders import START, naive, write_log, write_run
+from results_folders import START, naive, write_log, write_run
 from utils.errors import ConfigError
 
 CURVE = {"test_return_mean": [1.0, 2.0, 3.0], "test_return_mean_T": [0, 100, 200]}

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from browser.reading import Results, Run, runs_of
-from browser_folders import START, naive, write_log, write_run
 from records.tokens import run_token
+from results_folders import START, naive, write_log, write_run
 
 
 def test_sessions_of_a_resumed_run_are_one_run(tmp_path):

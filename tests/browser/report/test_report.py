@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from browser_folders import START, write_log, write_run, write_seeds
 from report import main
+from results_folders import START, write_log, write_run, write_seeds
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 SCORES = {"qmix": {"3m": [10.0, 12.0, 14.0], "8m": [4.0, 5.0]}, "vdn": {"3m": [6.0, 8.0, 7.0], "8m": [9.0, 3.0]}}

@@ -1,4 +1,4 @@
-"""Results folders for the browser's tests, written without the code under test."""
+"""Results folders, written without the code under test."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -92,6 +92,20 @@ def write_seeds(results, scores, key="test_return_mean", steps=(0, 1000, 2000)):
                 write_run(results, run_id, config=config, info={"unique_token": token})
                 n = len(steps) - 1
                 write_log(results, token, [(t, t // 10, t / 100, key, score * i / n) for i, t in enumerate(steps)])
+
+
+def write_checkpoint(results, token, step, **manifest):
+    """Write a checkpoint that has its manifest and an empty model."""
+    folder = Path(results) / "runs" / token / "checkpoints" / str(step)
+    put(folder / "agent.th")
+    put(folder / "manifest.json", json.dumps(manifest))
+
+
+def put(path, content=""):
+    """Write a file and the folders above it, and return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+    return path
 
 
 def _dump(path, value):
