@@ -7,23 +7,14 @@ import threading
 import time
 from dataclasses import replace
 
-import pytest
-
 from suites.launch import leases as module
 from suites.launch.leases import Leases
 from suites.launch.processes import born, is_alive
 from suites.state.runs import DONE, FAILED, LOST, RUNNING, STOPPED, SuiteRun
-from suites.state.state import Attempt, SuiteFolder
+from suites.state.state import Attempt
 from utils.files.whole_files import write_whole
 
 RUN = SuiteRun("qmix-3m-s1-0", "qmix", "skirmish", "3m", 1, {}, 100, ["--config=qmix"])
-
-
-@pytest.fixture
-def folder(tmp_path):
-    made = SuiteFolder(tmp_path, "mine")
-    made.attempts.mkdir(parents=True)
-    return made
 
 
 def write(folder, attempt, age=0.0):

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite_children import folder_in, launcher, require_done, runs_of, start_launcher
-from suites.launch import launcher as launchers
+from suite_children import launcher, require_done, runs_of, start_launcher
 from suites.plan.resources import Machine
 from suites.plan.slots import Slot
 from suites.state.runs import DONE, FAILED, LOST, RUNNING, STOPPED
@@ -16,12 +15,6 @@ from suites.state.table import suite_table
 from utils.files.whole_files import write_whole
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(launchers, "LOOK", 0.05)
-    return folder_in(tmp_path)
 
 
 def wait_until(condition, seconds=20):

@@ -9,13 +9,11 @@ import pytest
 
 import suite_children
 from ray_standin import StandInCluster
-from suite_children import RESOURCES, folder_in, require_done, runs_of
+from suite_children import RESOURCES, require_done, runs_of, write_manifest_of
 from suites.launch import launcher as launchers
 from suites.launch import ray_launcher, ray_task
 from suites.launch.leases import Leases
 from suites.launch.ray_launcher import RayLauncher
-from suites.plan.manifest import write_manifest
-from suites.plan.suite_file import read_suite
 from suites.state.runs import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED
 from suites.state.state import Attempt
 from utils.files.whole_files import write_whole
@@ -27,18 +25,15 @@ ASKED = {**RESOURCES, "jobs": 0, "cores": 1, "threads": 1, "memory": 0, "losses"
 HAS_RAY = importlib.util.find_spec("ray") is not None
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(launchers, "LOOK", 0.05)
+@pytest.fixture(autouse=True)
+def workers(monkeypatch):
     monkeypatch.setattr(ray_task, "LOOK", 0.05)
     source = os.path.dirname(os.path.dirname(launchers.__file__))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([source, *sys.path]))
-    return folder_in(tmp_path / "results")
 
 
 def launch(folder, runs, cluster=None, look=lambda newest: None, seen=None, lease=300.0, program=None, **options):
-    (folder.path.parent / "mine.yaml").write_text("{algorithms: qmix, environments: two_step}")
-    write_manifest(folder, read_suite(folder.path.parent / "mine.yaml"), runs)
+    write_manifest_of(folder, runs)
     resources = {**ASKED, **{key: options.pop(key) for key in list(options) if key in ASKED}}
     program = program or [suite_children.__file__, "keep"]
     report = (lambda attempt: None) if seen is None else seen.append

@@ -15,7 +15,6 @@ import psutil
 import pytest
 
 from suite_children import BEST_RATE, launcher, searched, start_search
-from suites.launch import launcher as launchers
 from suites.plan.resources import Machine
 from suites.search import searcher
 from suites.state.runs import DONE, DROPPED, FAILED
@@ -31,8 +30,7 @@ SEARCH = {"method": "tpe", "trials": 20, "space": {"lr": {"log_uniform": [1e-5, 
 
 
 @pytest.fixture(autouse=True)
-def short_looks(monkeypatch):
-    monkeypatch.setattr(launchers, "LOOK", 0.05)
+def short_tests(monkeypatch):
     monkeypatch.setattr(searcher, "TESTS", 0.05)
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from suite_children import folder_in, launcher, runs_of
-from suites.launch import launcher as launchers
 from suites.plan.resources import Machine, thread_variables
 from suites.plan.slots import Slot, Slots, folder_of_machine
 from suites.state.runs import DONE
@@ -36,7 +35,6 @@ def machine_of_its_own(tmp_path, monkeypatch):
     place.mkdir()
     monkeypatch.setenv("TMPDIR", str(place))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setattr(launchers, "LOOK", 0.05)
 
 
 class SlowMachine(Machine):

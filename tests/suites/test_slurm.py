@@ -9,11 +9,9 @@ import pytest
 
 import suite_children
 from slurm_standin import PENDING, Cluster
-from suite_children import RESOURCES, folder_in, require_done, runs_of
+from suite_children import RESOURCES, require_done, runs_of, write_manifest_of
 from suites.launch import slurm
 from suites.launch.leases import Leases
-from suites.plan.manifest import write_manifest
-from suites.plan.suite_file import read_suite
 from suites.state.runs import DONE, DROPPED, FAILED, RUNNING, STOPPED
 from suites.state.state import Attempt
 from utils.errors import MusterError
@@ -34,14 +32,8 @@ def cluster(tmp_path, monkeypatch):
     made.close()
 
 
-@pytest.fixture
-def folder(tmp_path):
-    return folder_in(tmp_path / "results")
-
-
 def submit(folder, runs, lease=300.0, retry_failed=False, **resources):
-    (folder.path.parent / "mine.yaml").write_text("{algorithms: qmix, environments: two_step}")
-    write_manifest(folder, read_suite(folder.path.parent / "mine.yaml"), runs)
+    write_manifest_of(folder, runs)
     wanted, failed = slurm.unfinished(folder, runs, Leases(folder), retry_failed)
     return wanted and slurm.submit(folder, wanted, failed, {**ASKED, **resources}, PROGRAM, lease)
 

@@ -11,18 +11,11 @@ import pytest
 
 from standins import ROOT
 from suite_children import folder_in, launcher, runs_of
-from suites.launch import launcher as launchers
 from suites.launch.processes import is_alive
 from suites.launch.supervisor import _ended, command_of, supervise
 from suites.state.runs import DONE, FAILED, LOST, RUNNING, STOPPED, SuiteRun
 from suites.state.state import Attempt, SuiteFolder
 from utils.files.whole_files import write_whole
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(launchers, "LOOK", 0.05)
-    return folder_in(tmp_path)
 
 
 def test_a_run_that_another_machine_has_taken_over_is_ended(folder):

@@ -18,8 +18,10 @@ from suites.launch.launcher import Work
 from suites.launch.leases import Leases
 from suites.launch.local import LocalLauncher
 from suites.launch.tasks import ray_task, slurm_task
+from suites.plan.manifest import write_manifest
 from suites.plan.resources import Machine
 from suites.plan.search import read_search
+from suites.plan.suite_file import read_suite
 from suites.state.runs import SuiteRun
 from suites.state.state import SuiteFolder
 from suites.state.trials import SearchPlan
@@ -47,6 +49,13 @@ def folder_in(results, name="mine"):
     folder.attempts.mkdir(parents=True, exist_ok=True)
     folder.output("").parent.mkdir(exist_ok=True)
     return folder
+
+
+def write_manifest_of(folder, runs, text="{algorithms: qmix, environments: two_step}"):
+    """Write down the runs of a suite, as `suite.py run` does before it starts any."""
+    path = folder.path.parent / f"{folder.path.name}.yaml"
+    path.write_text(text)
+    write_manifest(folder, read_suite(path), runs)
 
 
 def searched(results, search, name="mine", runs_per_trial=1, said=None, held=(), **options):

@@ -14,10 +14,8 @@ from browser.page.suites import view as suites
 from browser.report.arguments import Options
 from page_views import context_of, parts_of
 from results_folders import write_log, write_run
-from suite_children import folder_in, runs_of
+from suite_children import folder_in, runs_of, write_manifest_of
 from suites.command import report as suite_report
-from suites.plan.manifest import write_manifest
-from suites.plan.suite_file import read_suite
 from suites.state.state import Attempt, SuiteFolder
 from suites.state.trials import SearchPlan
 from utils.files.whole_files import write_whole
@@ -26,8 +24,7 @@ from utils.files.whole_files import write_whole
 @pytest.fixture
 def folder(tmp_path):
     made = folder_in(tmp_path / "results", "mine")
-    (tmp_path / "mine.yaml").write_text("{algorithms: qmix, environments: two_step}")
-    write_manifest(made, read_suite(tmp_path / "mine.yaml"), runs_of(4, steps=1000))
+    write_manifest_of(made, runs_of(4, steps=1000))
     attempts = [
         Attempt("run-0", 1, state="done", token="mine_run-0", steps=1000, seconds=10.0),
         Attempt("run-1", 1, state="running", token="mine_run-1", machine="another"),
@@ -145,9 +142,8 @@ def test_attempts_from_others_lead_nowhere(folder, tmp_path):
 def test_the_trials_of_a_search_are_a_table_with_the_best_first(tmp_path):
     made = folder_in(tmp_path / "results", "mine")
     text = "{algorithms: qmix, environments: two_step, search: {trials: 3, space: {lr: {choice: [0.1, 0.2, 0.3]}}}}"
-    (tmp_path / "mine.yaml").write_text(text)
     runs = [replace(run, choices={"trial": f"t{number}"}) for number, run in enumerate(runs_of(3), 1)]
-    write_manifest(made, read_suite(tmp_path / "mine.yaml"), runs)
+    write_manifest_of(made, runs, text)
     for number, (state, value) in enumerate([("done", 1.0), ("done", 4.0), ("failed", 9.0)]):
         attempt = Attempt(f"run-{number}", 1, state=state, token=f"mine_run-{number}", error="<b>no" * (number == 2))
         write_whole(str(made.place(attempt.run, 1)), attempt.to_bytes())
