@@ -236,5 +236,5 @@ def _runs(n: int) -> str:
 def _listed(names: Collection[str]) -> str:
     names = list(names)
     more = len(names) - MOST_EXAMPLES
-    shown = ", ".join(names[:MOST_EXAMPLES])
-    return f"{shown} and {more} more" if more > 0 else shown
+    first = ", ".join(names[:MOST_EXAMPLES])
+    return f"{first} and {more} more" if more > 0 else first

@@ -21,8 +21,8 @@ def record_of(folder: Path) -> dict[str, Any]:
     `name`, `least` (a number; the least is the best), `restart`, `t_env`, `test`, `env`, `env_args`, `seed`,
     `algorithm` (as replays have it).
     """
-    record = json_mapping(_place(folder) / BEST_EPISODE)
-    return record if type(record.get("least")) in (int, float) else {}
+    content = json_mapping(_place(folder) / BEST_EPISODE)
+    return content if type(content.get("least")) in (int, float) else {}
 
 
 def array_of(folder: Path, field: str) -> np.ndarray | None:

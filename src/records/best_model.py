@@ -35,8 +35,8 @@ class RankedModel:
 
     def __str__(self) -> str:
         names = {"test_return_mean": "test return", "test_battle_won_mean": "won"}
-        shown = [f"{name} {self.figures[key]:.4g}" for key, name in names.items() if key in self.figures]
-        return ", ".join(shown) or "not tested"
+        texts = [f"{name} {self.figures[key]:.4g}" for key, name in names.items() if key in self.figures]
+        return ", ".join(texts) or "not tested"
 
 
 @dataclass
@@ -74,10 +74,10 @@ def reason_to_play(found: Sequence[SavedModel], how: str = "load_step=STEP picks
 
 def best_of(models: Path) -> RankedModel | None:
     """The model in `<models>/best/`, or None."""
-    record = recorded_best(models / BEST)
-    if record is None:
+    found = recorded_best(models / BEST)
+    if found is None:
         return None
-    _, content = record
+    _, content = found
     figures = {key: content[key] for key in RANKED_BY if type(content.get(key)) in (int, float)}
     return RankedModel(content["step"], figures)
 
@@ -89,9 +89,9 @@ def told_by(manifest: Mapping[str, Any]) -> dict[str, float]:
 
 
 def recorded_best(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """Where the model in `folder` is now, and its record, with the whole number `step`; None without such a record."""
+    """Where the model in `folder` is now, and what `best.json` says of it, with a whole `step`; None without that."""
     for place in (folder, replaced_by(folder)):  # the process may have died while it replaced one
-        record = json_mapping(place / BEST_RECORD)
-        if type(record.get("step")) is int and record["step"] >= 0:
-            return place, record
+        content = json_mapping(place / BEST_RECORD)
+        if type(content.get("step")) is int and content["step"] >= 0:
+            return place, content
     return None

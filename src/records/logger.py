@@ -188,12 +188,12 @@ class Logger:
 
     def print_test(self, t_env: int) -> None:
         """Print one line with the results of the newest test, if the runner logged it."""
-        shown, newest = [], self._newest_step("test_return_mean")
+        figures, newest = [], self._newest_step("test_return_mean")
         for key in ("test_return_mean", "test_battle_won_mean"):
             if newest is not None and self._newest_step(key) == newest:
-                shown.append(f"{SHOWN[key].removeprefix('test ')} {self.stats[key][-1][1]:.2f}")
-        if shown:
-            self.console_logger.info(f"Test after {counted(t_env, 'step')}: {', '.join(shown)}")
+                figures.append(f"{SHOWN[key].removeprefix('test ')} {self.stats[key][-1][1]:.2f}")
+        if figures:
+            self.console_logger.info(f"Test after {counted(t_env, 'step')}: {', '.join(figures)}")
 
     def close(self) -> None:
         """Remove the progress bar, if any, and write waiting values."""

@@ -167,8 +167,8 @@ def difference_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
         values = []
         for group in comparison.groups:
             distinct = sorted({str(run.config.get(key, MISSING)) for run in group.runs})
-            shown = distinct[:8]
-            values.append(", ".join(shown) + (f", … ({len(distinct)} values)" if len(distinct) > len(shown) else ""))
+            first = distinct[:8]
+            values.append(", ".join(first) + (f", … ({len(distinct)} values)" if len(distinct) > len(first) else ""))
         rows.append([key, *values])
     return headings, rows
 

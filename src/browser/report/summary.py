@@ -40,9 +40,9 @@ def write_summary(root: Path, token: str, path: Path) -> None:
     page.table(["statistic", "last", "highest", "steps"], _rows(curves))
     page.heading("Curves")
     for keys in TOGETHER:
-        shown = {metric_title(key): curves[key] for key in keys if key in curves}
-        if shown:
-            page.figure(figures.run_curves(shown, next(key for key in keys if key in curves)))
+        drawn = {metric_title(key): curves[key] for key in keys if key in curves}
+        if drawn:
+            page.figure(figures.run_curves(drawn, next(key for key in keys if key in curves)))
     page.heading("Config")
     page.table(["key", "value"], [[key, str(value)] for key, value in sorted(newest.config.items())])
     write_text(path, page.render())

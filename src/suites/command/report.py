@@ -43,16 +43,16 @@ def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
     from browser.report.writing import write_parts
 
     runs, newest = folder.runs(), folder.newest()
-    shown = [newest[run.id] for run in runs if run.id in newest and newest[run.id].state in (DONE, RUNNING, STOPPED)]
-    if not shown:
+    begun = [newest[run.id] for run in runs if run.id in newest and newest[run.id].state in (DONE, RUNNING, STOPPED)]
+    if not begun:
         raise ConfigError(f"No run of {folder.name} has results yet: {command(folder, 'status')}")
-    done = f"{sum(attempt.state == DONE for attempt in shown)} of {counted(len(runs), 'run')} done"
+    done = f"{sum(attempt.state == DONE for attempt in begun)} of {counted(len(runs), 'run')} done"
     dropped = sum(run.id in newest and newest[run.id].state == DROPPED for run in runs)
     asked = Options(
         results=folder.results,
         group_by=["label"],
         metrics=[key for keys in options.metrics for key in keys.split(",")],
-        tokens=frozenset(attempt.token for attempt in shown),
+        tokens=frozenset(attempt.token for attempt in begun),
         last=options.last,
         title=f"{folder.name}: {done}" + (f", {dropped} dropped by the search" if dropped else ""),
         out=folder.path / PAGE,

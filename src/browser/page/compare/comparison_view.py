@@ -98,17 +98,17 @@ class ComparisonView:
                 raise PreventUpdate
             return self.files[form](compare(context, self._query(runs, hide, controls)))
 
-    def refreshed(self, context: Context, query: dict[str, str], shown: Any = None) -> tuple:
+    def refreshed(self, context: Context, query: dict[str, str], revision: Any = None) -> tuple:
         """The content of the parts, what is wrong, the address, and the revision of all this.
 
         Args:
             query: what the controls ask for.
-            shown: the revision of what the asking window shows.
+            revision: of what the asking window shows.
 
         Raises:
             PreventUpdate: it shows all of it.
         """
-        old = shown if isinstance(shown, dict) else {}
+        old = revision if isinstance(revision, dict) else {}
         if self._seen(context, query) == old.get("seen"):
             raise PreventUpdate
         compared = compare(context, query)

@@ -34,8 +34,8 @@ class ReplayFile:
     changed: float
 
     @property
-    def shown(self) -> str:
-        """Its title: `120000_0.jsonl` is episode 0 after 120,000 steps."""
+    def title(self) -> str:
+        """`120000_0.jsonl` is episode 0 after 120,000 steps."""
         step, _, episode = self.name.removesuffix(SUFFIX).rpartition("_")
         if step.isdecimal() and episode.isdecimal():
             return f"{int(step):,} steps, episode {int(episode)}"
@@ -77,8 +77,8 @@ def token_of(context: Context, run: str) -> str:
         recorded = {session.token for one in context.runs() for session in one.sessions}
         if run in recorded or run in tokens:
             return run
-        shown = run[:200]
-        raise UnknownRunError(f"There is no run '{shown}' in this folder.{did_you_mean(shown, tokens)}") from None
+        name = run[:200]
+        raise UnknownRunError(f"There is no run '{name}' in this folder.{did_you_mean(name, tokens)}") from None
 
 
 def origin_of(context: Context, token: str) -> str:

@@ -16,38 +16,38 @@ _OUTCOMES = {True: "won", False: "not won", None: ""}
 
 
 def replay_table(
-    context: Context, found: Sequence[ReplayFile], run: str = "", shown: ReplayFile | None = None
+    context: Context, found: Sequence[ReplayFile], run: str = "", current: ReplayFile | None = None
 ) -> html.Div:
     """The first LISTED replays, each with a link.
 
     Args:
         run: the run whose replays they are, by which links name it; empty for those of several.
-        shown: the one that is open.
+        current: the one that is open.
     """
     several = len({one.token for one in found}) > 1
     names = ["Replay", "Algorithm", "Map", "Seed", "Return", "Outcome", "Steps", "Recorded (UTC)", *["Run"] * several]
-    rows = [_row(context, one, run, several, one == shown) for one in found[:LISTED]]
+    rows = [_row(context, one, run, several, one == current) for one in found[:LISTED]]
     head = html.Thead(html.Tr([html.Th(name, scope="col") for name in names]))
     table = html.Table([head, html.Tbody(rows)], className="plain replays")
     more = left_out("replays", found, found[:LISTED])
     return html.Div([table, html.P(more, className="note") if more else None], className="replay-table", tabIndex="0")
 
 
-def ghosts_of(context: Context, found: Sequence[ReplayFile], shown: ReplayFile) -> list[dict[str, str]]:
-    """Replays that can be drawn beside `shown`: those among the first LISTED with a road and its scene's title.
+def ghosts_of(context: Context, found: Sequence[ReplayFile], current: ReplayFile) -> list[dict[str, str]]:
+    """Replays that can be drawn beside `current`: those among the first LISTED with a road and its scene's title.
 
     Returns:
         for each its `key` in the address, the `source` of its lines and a `label`.
     """
-    place = _place(ends(context.results.files, shown)[0])
+    place = _place(ends(context.results.files, current)[0])
     ghosts = []
     for one in found[:LISTED] if place else []:
         header, footer = ends(context.results.files, one)
-        if one == shown or _place(header) != place:
+        if one == current or _place(header) != place:
             continue
         algorithm = header.get("algorithm")
         name = algorithm.get("name") if isinstance(algorithm, dict) else header.get("env")
-        label = " · ".join(filter(None, (_text(name), one.shown, f"return {_number(footer.get('return')) or '?'}")))
+        label = " · ".join(filter(None, (_text(name), one.title, f"return {_number(footer.get('return')) or '?'}")))
         source = address.link("/replay/lines", {"run": one.token, "file": one.name})
         ghosts.append({"key": f"{one.token}/{one.name}", "source": source, "label": label})
     return ghosts
@@ -64,9 +64,9 @@ def _row(context: Context, one: ReplayFile, run: str, several: bool, current: bo
     header, footer = ends(context.results.files, one)
     algorithm = header.get("algorithm")
     href = address.link("/replay", {"run": one.token if several or not run else run, "file": one.name})
-    link = dcc.Link(one.shown, href=href, title=one.name)
+    link = dcc.Link(one.title, href=href, title=one.name)
     here: dict[str, Any] = {"aria-current": "page"}
-    name = html.Span(one.shown, **here) if current else link
+    name = html.Span(one.title, **here) if current else link
     won = footer.get("won") if isinstance(footer.get("won"), bool) else None
     cells = [
         name,

@@ -29,14 +29,14 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     found = replays_of(context, run) if run else all_replays(context)
     if not found:
         return message("No replays", "save_replay=True records a run's last test; src/watch.py plays a saved model.")
-    shown = _chosen(found, token_of(context, run) if run else "", query.get("file", ""))
-    ghosts = json.dumps(ghosts_of(context, all_replays(context), shown))
-    source = address.link("/replay/lines", {"run": shown.token, "file": shown.name})
+    current = _chosen(found, token_of(context, run) if run else "", query.get("file", ""))
+    ghosts = json.dumps(ghosts_of(context, all_replays(context), current))
+    source = address.link("/replay/lines", {"run": current.token, "file": current.name})
     data: dict[str, Any] = {"data-source": source, "data-ghosts": ghosts, "data-colours": json.dumps(OF_REPLAYS)}
     return html.Div(
         [
             html.H1("Replay"),
-            replay_table(context, found, run, shown),
+            replay_table(context, found, run, current),
             dcc.Link("replays of all runs", href=PATH) if run else None,
             html.Div(id="replay", className="replay", **data),
         ]

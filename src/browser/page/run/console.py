@@ -37,7 +37,7 @@ def register(app: Dash, context: Context) -> None:
     )
 
 
-def refreshed(context: Context, run_id: str, shown: Any = None) -> tuple[str, str]:
+def refreshed(context: Context, run_id: str, revision: Any = None) -> tuple[str, str]:
     """The text and its revision.
 
     Raises:
@@ -45,6 +45,6 @@ def refreshed(context: Context, run_id: str, shown: Any = None) -> tuple[str, st
     """
     run = context.run(run_id)
     now = revision_of(context.results.stamp(run, "output"))
-    if now == shown:
+    if now == revision:
         raise PreventUpdate
     return context.results.log_text(run) or "Nothing was printed.", now

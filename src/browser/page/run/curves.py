@@ -60,15 +60,15 @@ def register(app: Dash, context: Context) -> None:
         return refreshed(context, str(run_id), metrics, axis, revision)
 
 
-def refreshed(context: Context, run_id: str, metrics: Any, axis: Any, shown: Any = None) -> tuple[list, str, str]:
+def refreshed(context: Context, run_id: str, metrics: Any, axis: Any, revision: Any = None) -> tuple[list, str, str]:
     """The figures, the address and their revision; of the controls' values any are taken.
 
     Raises:
-        PreventUpdate: the asking window shows this revision.
+        PreventUpdate: the asking window has this revision.
     """
     run = context.run(run_id)
     now = revision_of((metrics, axis, context.results.stamp(run, "curves")))
-    if now == shown:
+    if now == revision:
         raise PreventUpdate
     known = context.results.metric_keys(run)
     chosen = _asked_metrics(known, address.texts_in(metrics), [])

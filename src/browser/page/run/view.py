@@ -51,17 +51,17 @@ def register(app: Dash, context: Context) -> None:
 VIEW = View("/run", ("run", "metrics", "axis"), layout, register)
 
 
-def refreshed(context: Context, run_id: str, shown: Any) -> tuple:
-    """The live cards, `no_update` for those that are as shown, and their revisions.
+def refreshed(context: Context, run_id: str, revisions: Any) -> tuple:
+    """The live cards, `no_update` for those that have not changed, and their revisions.
 
     Args:
-        shown: the revisions of the asking window's cards, by name.
+        revisions: of the asking window's cards, by name.
 
     Raises:
         PreventUpdate: it shows all of them.
     """
     asked = RunRequest(context, context.run(run_id))
-    now, old = _revisions(asked), shown if isinstance(shown, dict) else {}
+    now, old = _revisions(asked), revisions if isinstance(revisions, dict) else {}
     if now == old:
         raise PreventUpdate
     return *(card.draw(asked) if now[card.name] != old.get(card.name) else no_update for card in _LIVE), now

@@ -147,12 +147,12 @@ def register(app: Dash, context: Context) -> None:
 VIEW = View("/", ("columns", "archived", "runs", "filter", "search", "sort"), layout, register, "Runs")
 
 
-def refreshed(context: Context, columns: Any, archived: Any, shown: Any) -> tuple[Any, Any, dict[str, str]]:
-    """The table's definitions of columns and its rows, `no_update` for what is as shown, and their revision.
+def refreshed(context: Context, columns: Any, archived: Any, revision: Any) -> tuple[Any, Any, dict[str, str]]:
+    """The table's definitions of columns and its rows, `no_update` for what has not changed, and their revision.
 
     Args:
         columns: the chosen ones; any value is taken.
-        shown: the revision of what the asking window shows.
+        revision: of what the asking window shows.
 
     Raises:
         PreventUpdate: it shows all of it.
@@ -161,9 +161,9 @@ def refreshed(context: Context, columns: Any, archived: Any, shown: Any) -> tupl
     chosen = asked_columns(known, address.texts_in(columns), [])
     rows = _rows(context, usual, chosen, bool(archived))
     now = _revision(usual, chosen, rows)
-    if now == shown:
+    if now == revision:
         raise PreventUpdate
-    old = shown if isinstance(shown, Mapping) else {}
+    old = revision if isinstance(revision, Mapping) else {}
     return (
         definitions(chosen, usual, context.write) if now["columns"] != old.get("columns") else no_update,
         rows if now["rows"] != old.get("rows") else no_update,

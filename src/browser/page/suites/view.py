@@ -93,15 +93,15 @@ def register(app: Dash, context: Context) -> None:
 VIEW = View(PATH, ("suite",), layout, register, "Suites")
 
 
-def refreshed(context: Context, name: str, shown: Any = None) -> tuple[list[Any], str]:
+def refreshed(context: Context, name: str, revision: Any = None) -> tuple[list[Any], str]:
     """The content of a suite's view, and its revision.
 
     Raises:
-        PreventUpdate: the asking window shows this revision.
+        PreventUpdate: the asking window has this revision.
     """
     content = content_of(context, name)
     now = revision_of(content)
-    if now == shown:
+    if now == revision:
         raise PreventUpdate
     return content, now
 
