@@ -9,13 +9,13 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 
 
-def batch_state(batch: EpisodeBatch, rows: int | None = None, steps: int | None = None) -> dict[str, Any]:
-    """The first `rows` episodes and `steps` steps of a batch (None: all), and its sizes."""
+def batch_state(batch: EpisodeBatch, entries: int | None = None, steps: int | None = None) -> dict[str, Any]:
+    """The first `entries` episodes and `steps` steps of a batch (None: all), and its sizes."""
     return {
         "batch_size": batch.batch_size,
         "max_seq_length": batch.max_seq_length,
-        "transition_data": {key: tensor[:rows, :steps] for key, tensor in batch.data.transition_data.items()},
-        "episode_data": {key: tensor[:rows] for key, tensor in batch.data.episode_data.items()},
+        "transition_data": {key: tensor[:entries, :steps] for key, tensor in batch.data.transition_data.items()},
+        "episode_data": {key: tensor[:entries] for key, tensor in batch.data.episode_data.items()},
     }
 
 
@@ -30,7 +30,7 @@ def put_batch_state(batch: EpisodeBatch, state: dict[str, Any]) -> EpisodeBatch:
 
 
 def batch_arrays(batch: EpisodeBatch) -> dict[str, dict[str, np.ndarray]]:
-    """A batch as arrays, for another process: no derived fields, and no columns behind the last filled one."""
+    """A batch as arrays, for another process: no derived fields, and no steps behind the last filled one."""
     derived = {new for new, _ in batch.preprocess.values()}
     steps = int(batch.max_t_filled())
     return {
@@ -41,9 +41,9 @@ def batch_arrays(batch: EpisodeBatch) -> dict[str, dict[str, np.ndarray]]:
     }
 
 
-def batch_of_arrays(arrays: dict[str, dict[str, np.ndarray]], like: EpisodeBatch, columns: int) -> EpisodeBatch:
-    """The batch of `batch_arrays`, with the fields of `like` and so many columns."""
-    transitions = {key: _longer(th.from_numpy(x), columns) for key, x in arrays["transition_data"].items()}
+def batch_of_arrays(arrays: dict[str, dict[str, np.ndarray]], like: EpisodeBatch, max_seq_length: int) -> EpisodeBatch:
+    """The batch of `batch_arrays`, with the fields of `like` and so many time steps."""
+    transitions = {key: _longer(th.from_numpy(x), max_seq_length) for key, x in arrays["transition_data"].items()}
     for key, (new_key, transforms) in like.preprocess.items():
         derived = transitions[key]
         for transform in transforms:
@@ -54,13 +54,13 @@ def batch_of_arrays(arrays: dict[str, dict[str, np.ndarray]], like: EpisodeBatch
     constant = {key: th.from_numpy(x) for key, x in arrays["episode_data"].items()}
     data = SimpleNamespace(transition_data=transitions, episode_data=constant)
     size = len(transitions["filled"])
-    return EpisodeBatch(like.scheme, like.groups, size, columns, data=data, preprocess=like.preprocess)
+    return EpisodeBatch(like.scheme, like.groups, size, max_seq_length, data=data, preprocess=like.preprocess)
 
 
-def _longer(x: th.Tensor, columns: int) -> th.Tensor:
-    if x.size(1) == columns:
+def _longer(x: th.Tensor, length: int) -> th.Tensor:
+    if x.size(1) == length:
         return x
-    longer = x.new_zeros(x.size(0), columns, *x.shape[2:])
+    longer = x.new_zeros(x.size(0), length, *x.shape[2:])
     longer[:, : x.size(1)] = x
     return longer
 

@@ -302,8 +302,8 @@ class EpisodeBatch:
     def trajectories(self) -> dict[str, th.Tensor]:
         """The fields as Digideep's dictionary (`components.trajectories`): the batch's own memory, but for the masks.
 
-        Values are `[B, T, ...]`, the last column a half-step; of `hidden_before`, which is the memory before the first
-        column, `[B, ...]`. Fields of agents have an axis for them.
+        Values are `[B, T, ...]`, the last time step half a step; of `hidden_before`, which is the memory before the
+        first, `[B, ...]`. Fields of agents have an axis for them.
         """
         keys = trajectory_keys(self.scheme, self.groups)
         return {key: self[name] for name, key in keys.items()} | {MASKS: masks(self)}

@@ -1,7 +1,7 @@
 """Decisions of streams that are open at the end of a rollout: their agents have neither ended nor asked again.
 
 Nothing can be learned from such a decision before its agent asks again, and until then its reward is not complete. So
-the columns since then, in which nobody else is shown, precede those of the next rollout.
+the steps since then, in which nobody else is shown, precede those of the next rollout.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +21,8 @@ class OpenDecisions:
 
     Args:
         groups: of streams.
-        make: a new batch of so many columns.
-        longest: columns that are kept at most; a decision that stays open for longer is not learned from.
+        make: a new batch of so many time steps.
+        longest: steps that are kept at most; a decision that stays open for longer is not learned from.
     """
 
     def __init__(self, groups: Sequence[StreamGroup], make: Callable[[int], EpisodeBatch], longest: int):
@@ -47,7 +47,7 @@ class OpenDecisions:
             self._memory[key] = th.where(asks, now, self._memory.get(key, now))
 
     def precede(self, batch: EpisodeBatch) -> EpisodeBatch:
-        """A rollout with the columns of open decisions before its own, and their agents' memory before these."""
+        """A rollout with the steps of open decisions before its own, and their agents' memory before these."""
         if self._kept is None:
             return batch
         kept, first = self._kept, self._kept.max_seq_length
@@ -67,24 +67,24 @@ class OpenDecisions:
         """Take the open decisions from a rollout.
 
         Args:
-            batch: as `precede` returned it; its last column comes again as the first of the next rollout.
-            since: by group, the column of each agent's open decision, -1 without one, int64 `[B, n]`.
+            batch: as `precede` returned it; its last step comes again as the first of the next rollout.
+            since: by group, the step of each agent's open decision, -1 without one, int64 `[B, n]`.
         """
         end = batch.max_seq_length - 1
-        since = {name: np.where(columns < end - self._longest, -1, columns) for name, columns in since.items()}
-        first = min((int(columns[columns >= 0].min(initial=end)) for columns in since.values()), default=end)
+        since = {name: np.where(steps < end - self._longest, -1, steps) for name, steps in since.items()}
+        first = min((int(steps[steps >= 0].min(initial=end)) for steps in since.values()), default=end)
         self._kept = None
         if first == end:
             return
         kept = self._make(end - first)
         for key, target in kept.data.transition_data.items():
             target.copy_(batch.data.transition_data[key][:, first:end])
-        # an episode that ends with the last of these columns shows its end in the next, which the next rollout skips
+        # an episode that ends with the last of these steps shows its end in the next, which the next rollout skips
         for key in ("terminated", "truncated"):
             kept.data.transition_data[key][:, -1] = 0
-        for name, columns in since.items():
+        for name, steps in since.items():
             present = self._present(kept, name)
-            open_at = to_device(th.as_tensor(columns - first), present.device).unsqueeze(1)
+            open_at = to_device(th.as_tensor(steps - first), present.device).unsqueeze(1)
             order = th.arange(end - first, device=present.device).view(1, -1, 1)
             field = kept.data.transition_data[f"{self._groups[name].prefix}{PRESENT}"]
             field.copy_((present & (order == open_at)).unsqueeze(-1))

@@ -10,19 +10,19 @@ from components.one_copy import moved
 
 @dataclass
 class PackedSteps:
-    """Where the filled steps of B episodes of T columns are, time first: step 0 of all, step 1 of those that have it...
+    """Where the filled steps of B episodes of T steps are, time first: step 0 of all, step 1 of those that have it...
 
     Within a step the episodes stand from the longest to the shortest: those that continue come first (the order of
     `torch.nn.utils.rnn.PackedSequence`).
 
-    In a row of a rollout, a new sequence starts with each episode.
+    In an entry of a rollout, a new sequence starts with each episode.
 
-    `rows`: int64 `[P]`, b * T + t of each of the P filled steps; `sizes`: at each step, how many sequences have it.
-    `continued`: in a rollout, int64 `[S]`, the row b whose first column is the sequence's first step, or -1.
+    `places`: int64 `[P]`, b * T + t of each of the P filled steps; `sizes`: at each step, how many sequences have it.
+    `continued`: in a rollout, int64 `[S]`, the entry b whose first step is the sequence's, or -1.
     `in_place`: the filled steps are all of the batch's, in its order.
     """
 
-    rows: th.Tensor
+    places: th.Tensor
     sizes: list[int]
     batch_size: int
     length: int
@@ -43,12 +43,12 @@ class PackedSteps:
         has_step = th.arange(length).unsqueeze(0) < lengths.unsqueeze(1)
         if not th.equal(filled, has_step) or not lengths.max():
             return None
-        rows, sizes, _ = _pack(th.arange(batch_size) * length, lengths)
-        return cls(rows, sizes, batch_size, length)
+        places, sizes, _ = _pack(th.arange(batch_size) * length, lengths)
+        return cls(places, sizes, batch_size, length)
 
     @classmethod
     def of_rollout(cls, filled: th.Tensor, starts: th.Tensor) -> "PackedSteps | None":
-        """From "filled" `[B, T, 1]` and starts of episodes within rows, bool `[B, T]`, both in main memory.
+        """From "filled" `[B, T, 1]` and starts of episodes within entries, bool `[B, T]`, both in main memory.
 
         None if steps are missing.
         """
@@ -60,44 +60,44 @@ class PackedSteps:
             return cls(every, [batch_size], batch_size, length, every, in_place=True)
         begins = starts.clone()
         begins[:, 0] = True
-        of_row, column = begins.nonzero(as_tuple=True)
-        first = of_row * length + column
+        entry, t = begins.nonzero(as_tuple=True)
+        first = entry * length + t
         lengths = th.diff(first, append=th.tensor([batch_size * length]))
-        rows, sizes, order = _pack(first, lengths)
-        continued = th.where(column == 0, of_row, -1)[order]
-        return cls(rows, sizes, batch_size, length, continued)
+        places, sizes, order = _pack(first, lengths)
+        continued = th.where(t == 0, entry, -1)[order]
+        return cls(places, sizes, batch_size, length, continued)
 
     def to(self, device: str | th.device) -> "PackedSteps":
-        there = moved([self.rows] if self.continued is None else [self.rows, self.continued], device)
+        there = moved([self.places] if self.continued is None else [self.places, self.continued], device)
         continued = None if self.continued is None else there[1]
         return PackedSteps(there[0], self.sizes, self.batch_size, self.length, continued, self.in_place)
 
-    def at_start(self, of_rows: Any, otherwise: th.Tensor) -> th.Tensor:
-        """For every sequence, the value of its row of a rollout, `of_rows` `[B, ...]`, else `otherwise` `[S, ...]`."""
+    def at_start(self, of_entries: Any, otherwise: th.Tensor) -> th.Tensor:
+        """Of each sequence that continues its entry's value, `of_entries` `[B, ...]`, else `otherwise` `[S, ...]`."""
         if self.continued is None:
             return otherwise
         goes_on = (self.continued >= 0).view(-1, *[1] * (otherwise.dim() - 1))
-        return th.where(goes_on, of_rows[self.continued], otherwise)
+        return th.where(goes_on, of_entries[self.continued], otherwise)
 
     def take(self, x: th.Tensor) -> th.Tensor:
         """`[B, T, *shape]` -> `[P, *shape]`."""
         if self.in_place:
             return x.flatten(0, 1)
-        return x.reshape(self.batch_size * self.length, *x.shape[2:]).index_select(0, self.rows)
+        return x.reshape(self.batch_size * self.length, *x.shape[2:]).index_select(0, self.places)
 
     def spread(self, x: th.Tensor) -> th.Tensor:
         """`[P, *shape]` -> `[B, T, *shape]`, with zeros where nothing is filled."""
         if self.in_place:
             return x.unflatten(0, (self.batch_size, self.length))
-        spread = x.new_zeros(self.batch_size * self.length, *x.shape[1:]).index_copy(0, self.rows, x)
+        spread = x.new_zeros(self.batch_size * self.length, *x.shape[1:]).index_copy(0, self.places, x)
         return spread.view(self.batch_size, self.length, *x.shape[1:])
 
 
 @dataclass
 class RolloutSteps:
-    """Every step of B rows of T columns, time first: all in shapes that no value decides, as graphs of a GPU need them.
+    """Every step of B entries, time first: all in shapes that no value decides, as graphs of a GPU need them.
 
-    A row is a sequence, in which memories start where `starts` is true, bool `[B, T]` or by agent `[B, T, n]`.
+    An entry is a sequence, in which memories start where `starts` is true, bool `[B, T]` or by agent `[B, T, n]`.
     """
 
     starts: th.Tensor
@@ -108,9 +108,9 @@ class RolloutSteps:
     def sizes(self) -> list[int]:
         return [self.batch_size] * self.length
 
-    def at_start(self, of_rows: th.Tensor, otherwise: th.Tensor) -> th.Tensor:
-        """For every sequence, the value of its row, `of_rows` `[B, ...]`."""
-        return of_rows
+    def at_start(self, of_entries: th.Tensor, otherwise: th.Tensor) -> th.Tensor:
+        """For every sequence, the value of its entry, `of_entries` `[B, ...]`."""
+        return of_entries
 
     def take(self, x: th.Tensor) -> th.Tensor:
         """`[B, T, *shape]` -> `[T * B, *shape]`."""

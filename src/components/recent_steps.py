@@ -1,7 +1,7 @@
 """The last steps of episodes that are played side by side, each at its own step, in memory that is ordered by time.
 
-All of them write into the same column, side by side in memory, whichever step each has come to; an episode is read from
-the column in which it began.
+All of them write into the same slot, side by side in memory, whichever step each has come to; an episode is read from
+the slot in which it began.
 """
 
 from types import SimpleNamespace
@@ -13,14 +13,14 @@ from components.episode_batch import EpisodeBatch
 
 
 class RecentSteps:
-    """The columns of the last T steps of B copies, a ring.
+    """The last T steps of B copies, a ring of T slots.
 
     Args:
-        like: a batch of B episodes and T columns, whose fields and device are taken.
+        like: a batch of B episodes and T steps, whose fields and device are taken.
 
     Attributes:
-        batch: the columns, for a `StepWriter`; `filled` is 1 everywhere, as nobody reads what was not written.
-        column: the present one.
+        batch: the slots, for a `StepWriter`; `filled` is 1 everywhere, as nobody reads what was not written.
+        slot: the present one.
     """
 
     def __init__(self, like: EpisodeBatch):
@@ -36,36 +36,36 @@ class RecentSteps:
         self.batch = EpisodeBatch(
             like.scheme, like.groups, *sizes, data=data, preprocess=like.preprocess, device=like.device
         )
-        self.column, self._columns = 0, like.max_seq_length
+        self.slot, self._slots = 0, like.max_seq_length
         self._source = fields_of(self.batch)
         # the batch to which episodes were copied last: its fields, and those here
         self._target: EpisodeBatch | None = None
         self._pairs: list[tuple[Any, Any]] = []
 
     def advance(self) -> None:
-        """Let the next column be the present one."""
-        self.column = (self.column + 1) % self._columns
+        """Let the next slot be the present one."""
+        self.slot = (self.slot + 1) % self._slots
 
-    def copy_to(self, batch: EpisodeBatch, row: int, copy: int, steps: int, end: int) -> None:
-        """Copy the `steps` columns before the column `end` of one copy to the beginning of a row of a batch."""
-        first = (end - steps) % self._columns
-        until_end = min(steps, self._columns - first)
+    def copy_to(self, batch: EpisodeBatch, entry: int, copy: int, steps: int, end: int) -> None:
+        """Copy the `steps` steps before the slot `end` of one copy to the beginning of a batch's entry."""
+        first = (end - steps) % self._slots
+        until_end = min(steps, self._slots - first)
         if batch is not self._target:
             self._target, targets = batch, fields_of(batch)
             self._pairs = [(targets[key], source) for key, source in self._source.items()]
         for target, source in self._pairs:
-            target[row, :until_end] = source[copy, first : first + until_end]
+            target[entry, :until_end] = source[copy, first : first + until_end]
         if until_end < steps:
             for target, source in self._pairs:
-                target[row, until_end:steps] = source[copy, : steps - until_end]
+                target[entry, until_end:steps] = source[copy, : steps - until_end]
 
     def copy_from(self, batch: EpisodeBatch, steps: np.ndarray) -> None:
-        """Take the first `steps[b]` columns of row b for the last ones of copy b; the present column is then behind
+        """Take the first `steps[b]` steps of entry b for the last ones of copy b; the present slot is then behind
         them all."""
-        self.column = int(steps.max()) % self._columns
+        self.slot = int(steps.max()) % self._slots
         fields = fields_of(batch)
         for copy, count in enumerate(steps.tolist()):
-            places = np.arange(self.column - count, self.column) % self._columns
+            places = np.arange(self.slot - count, self.slot) % self._slots
             for key, target in self._source.items():
                 target[copy, places] = fields[key][copy, :count]
 

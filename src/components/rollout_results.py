@@ -10,7 +10,7 @@ from components.episode_batch import EpisodeBatch
 from components.joined_episodes import JoinedEpisode, JoinedEpisodes
 from utils.tensors.schemes import shape_of
 
-# (row, column) of the last step of an episode -> its last info
+# (batch entry, time step) of the last step of an episode -> its last info
 Infos = Mapping[tuple[int, int], Mapping[str, Any]]
 VIEWS = ("frames", "state_float")
 RECORDS: dict[str, Callable] = {
@@ -66,7 +66,7 @@ class RolloutResults:
         """
         found = []
         for episode in self._joined.take(batch):
-            info = (infos or {}).get((episode.row, episode.column), {})
+            info = (infos or {}).get((episode.entry, episode.step), {})
             for car in range(episode.values["actions"].shape[1]):
                 found.append(self._race(episode, car, info))
         return found
@@ -97,7 +97,7 @@ class RolloutResults:
         else:  # the closing state is no step
             for name in ("current_zone_idx", "meters_advanced_along_centerline"):
                 del results[name][-1]
-        return RaceResults(episode.row, car, results, _stats(info, results.get("q_values", ())))
+        return RaceResults(episode.entry, car, results, _stats(info, results.get("q_values", ())))
 
 
 def _end_of(episode: JoinedEpisode, car: int) -> tuple[int, bool]:

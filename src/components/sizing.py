@@ -14,11 +14,11 @@ def batch_bytes(
     scheme: Mapping[str, dict],
     groups: Mapping[str, int],
     preprocess: Mapping[str, tuple] | None,
-    episodes: int,
-    columns: int,
+    batch_size: int,
+    max_seq_length: int,
     kind: type[EpisodeBatch] = EpisodeBatch,
 ) -> int:
-    """Bytes of a batch of `batch_size` episodes with that number of columns (steps and the closing state).
+    """Bytes of a batch of so many episodes and time steps.
 
     Args:
         scheme: of one step; it must fit the available memory (`envs.contract.declarations.check_sizes`).
@@ -27,7 +27,7 @@ def batch_bytes(
     # on the device `meta` tensors have shapes and no memory; of a single step their sizes cannot overflow
     data = kind(scheme, groups, 1, 1, preprocess=preprocess, device="meta").data
     step, constant = (_bytes(tensors) for tensors in (data.transition_data, data.episode_data))
-    return episodes * (columns * step + constant)
+    return batch_size * (max_seq_length * step + constant)
 
 
 def _bytes(tensors: Mapping[str, th.Tensor]) -> int:

@@ -12,7 +12,7 @@ from components.transforms import OneHot
 
 
 class StepWriter:
-    """Writes one time step of some episodes, from arrays that hold a row for every episode of the batch.
+    """Writes one time step of some episodes, from arrays that hold an entry for every episode of the batch.
 
     Its results equal those of `EpisodeBatch.update`, with derived fields, but it relies on shapes that fit: the values
     of `key` are `[B, (group,) *vshape]`, or without the last axis if that is 1. On the CPU they go straight into the
@@ -36,21 +36,21 @@ class StepWriter:
             self._views = dict(zip(self._tensors, batch.arrays(self._tensors), strict=True))
 
     def write(
-        self, values: Mapping[str, np.ndarray], rows: np.ndarray, t: int | np.ndarray, mark_filled: bool = False
+        self, values: Mapping[str, np.ndarray], entries: np.ndarray, t: int | np.ndarray, mark_filled: bool = False
     ) -> None:
-        """Write step `t` of the episodes `rows` (ascending); keys that the batch does not have are left out.
+        """Write step `t` of the episodes `entries` (ascending); keys that the batch does not have are left out.
 
-        `t`: one step for all, or int64 `[len(rows)]`, the step of each.
+        `t`: one step for all, or int64 `[len(entries)]`, the step of each.
         """
         if not self._views:
-            self._add(dict(self._fields(values)), rows, t, mark_filled)
+            self._add(dict(self._fields(values)), entries, t, mark_filled)
             return
-        some = len(rows) < self._size
-        place = (rows, t) if some or not isinstance(t, int) else (slice(None), t)
+        some = len(entries) < self._size
+        place = (entries, t) if some or not isinstance(t, int) else (slice(None), t)
         if mark_filled:
             self._views["filled"][place] = 1
         for key, value in self._fields(values):
-            value = value[rows] if some else value
+            value = value[entries] if some else value
             self._views[key][place] = value
             if key in self._preprocess:
                 derived_key, derived = self._derived_array(key, value)
@@ -79,15 +79,14 @@ class StepWriter:
             return new_key, transforms[0].of_array(value)
         return new_key, self._derived(key, th.as_tensor(value))[1].numpy()
 
-    def clear(self, rows: np.ndarray, t: int | np.ndarray, keys: Iterable[str] | None = None) -> None:
-        """Let the fields `keys` and what derives from them (None: every field) be 0 at step `t` of the episodes `rows`;
-        `t` as in `write`."""
+    def clear(self, entries: np.ndarray, t: int | np.ndarray, keys: Iterable[str] | None = None) -> None:
+        """Let the fields `keys` and what derives from them (None: every field) be 0 at step `t` of these episodes."""
         names = list(self._tensors) if keys is None else self._with_derived(keys)
         if self._views:
             for name in names:
-                self._views[name][rows, t] = 0
+                self._views[name][entries, t] = 0
             return
-        arrays = self._places(rows, t)
+        arrays = self._places(entries, t)
         self._pending.add(partial(self._clear_there, names, t), arrays, [th.int64] * len(arrays))
         if self._sends_at_once:
             self._pending.send()
@@ -102,21 +101,21 @@ class StepWriter:
         for name in names:
             self._tensors[name][place] = 0
 
-    def _add(self, values: dict[str, np.ndarray], rows: np.ndarray, t: int | np.ndarray, mark_filled: bool) -> None:
+    def _add(self, values: dict[str, np.ndarray], entries: np.ndarray, t: int | np.ndarray, mark_filled: bool) -> None:
         """All fields, and their places, with what else waits for one copy to the batch's device."""
-        all_rows = len(rows) == self._size
-        arrays = [value if all_rows else value[rows] for value in values.values()]
-        places = self._places(rows, t)
+        all_entries = len(entries) == self._size
+        arrays = [value if all_entries else value[entries] for value in values.values()]
+        places = self._places(entries, t)
         types = [*(self._tensors[key].dtype for key in values), *[th.int64] * len(places)]
         self._pending.add(partial(self._write_there, list(values), t, mark_filled), [*arrays, *places], types)
         if self._sends_at_once:
             self._pending.send()
 
-    def _places(self, rows: np.ndarray, t: int | np.ndarray) -> list[np.ndarray]:
-        """The indices of `rows` and their steps, as far as they are no slices."""
+    def _places(self, entries: np.ndarray, t: int | np.ndarray) -> list[np.ndarray]:
+        """The indices of `entries` and their steps, as far as they are no slices."""
         if not isinstance(t, int):
-            return [rows, t]
-        return [] if len(rows) == self._size else [rows]
+            return [entries, t]
+        return [] if len(entries) == self._size else [entries]
 
     def _write_there(self, keys: list[str], t: int | np.ndarray, mark_filled: bool, there: list[th.Tensor]) -> None:
         place = _place(there[len(keys) :], t)

@@ -13,7 +13,7 @@ from envs.contract.groups import own_path, owner
 class TeamView:
     """Batches as the team of some groups sees them: its own fields by their own names, and the common ones.
 
-    A team of k groups, which are alike, sees each episode as k episodes: row b * k + g is that of group number g.
+    A team of k groups, which are alike, sees each episode as k episodes: entry b * k + g is that of group number g.
 
     Args:
         sizes: of all groups, by name.
@@ -86,14 +86,14 @@ class TeamView:
             return self.of(batch), t
         return self.of(batch[:, max(0, t - 1) : t + 1]), min(t, 1)
 
-    def rows(self, rows: Sequence[int] | slice) -> Sequence[int] | slice:
-        """The team's rows of the episodes `rows`."""
-        if self.episodes == 1 or isinstance(rows, slice):
-            return rows
-        return [row * self.episodes + g for row in rows for g in range(self.episodes)]
+    def entries(self, entries: Sequence[int] | slice) -> Sequence[int] | slice:
+        """The team's entries of the episodes `entries`."""
+        if self.episodes == 1 or isinstance(entries, slice):
+            return entries
+        return [entry * self.episodes + g for entry in entries for g in range(self.episodes)]
 
     def by_group(self, values: th.Tensor) -> dict[str, th.Tensor]:
-        """Values of the team's rows `[B * k, ...]`, by group: `[B, ...]` each."""
+        """Values of the team's entries `[B * k, ...]`, by group: `[B, ...]` each."""
         parts = values.unflatten(0, (-1, self.episodes))
         return {group: parts[:, g] for g, group in enumerate(self.groups)}
 

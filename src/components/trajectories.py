@@ -26,7 +26,7 @@ def trajectory_keys(scheme: Mapping[str, Mapping[str, Any]], groups: Mapping[str
 def masks(batch: Any) -> th.Tensor:
     """float32 `[B, T, 1]`: 0 where the step before ended an episode, and where an episode starts; 1 elsewhere.
 
-    The first column of a rollout continues episodes, as far as the batch shows.
+    The first step of a rollout continues episodes, as far as the batch shows.
     """
     ended = batch["terminated"].bool() | batch["truncated"].bool()
     fresh = episode_starts(batch).unsqueeze(2)

@@ -13,7 +13,7 @@ from components.episode_batch import EpisodeBatch
 from components.fixed_batch import FixedBatch
 from components.packing import PackedSteps, RolloutSteps
 from components.sampling.listed import listed_names
-from components.sampling.parts import before_columns
+from components.sampling.parts import before_steps
 from controllers.hidden_states import fields_before, memory_before
 from modules.unshared import linear
 from utils.rl_utils import episode_starts
@@ -31,14 +31,14 @@ from utils.tensors.tensor_trees import Tree, leaves, map_tree
 
 
 def field_before(key: str) -> str:
-    """The field of a rollout with the actions before its first column, `[B, n, ...]`; zeros without any."""
+    """The field of a rollout with the actions before its first step, `[B, n, ...]`; zeros without any."""
     return "last_actions_before" if key == "actions_onehot" else f"{key}_before"
 
 
 def known_before(mac: Any, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.Tensor]:
     """A controller's inputs from before the present step of B environments, as fields of a rollout, `[B, n, ...]` each.
 
-    Its memory `hidden`, and the actions before, which are in the first column of `acting`: zeros at the start of an
+    Its memory `hidden`, and the actions before, which are in the first step of `acting`: zeros at the start of an
     episode.
     """
     if hasattr(mac, "known_before"):
@@ -47,23 +47,23 @@ def known_before(mac: Any, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.T
     return memory | {field_before(key): acting[key][:, 0] for key in action_fields(acting.scheme)}
 
 
-def known_before_columns(
-    batch: EpisodeBatch, memory: Tree, initial: Tree, starts: th.Tensor, columns: th.Tensor
+def known_before_steps(
+    batch: EpisodeBatch, memory: Tree, initial: Tree, starts: th.Tensor, steps: th.Tensor
 ) -> dict[str, th.Tensor]:
-    """The inputs from before some columns of a rollout, by its fields: `[B, K, n, ...]`.
+    """The inputs from before some steps of a rollout, by its fields: `[B, K, n, ...]`.
 
     Args:
-        batch: a rollout of T columns.
+        batch: a rollout of T steps.
         memory: the controller's after every step, leaves `[B, T, n, H]`.
         initial: its memory before a first step, leaves `[B, n, ...]`.
         starts: where memories start within the rollout, bool `[B, T]` or by agent `[B, T, n]`.
-        columns: int64 `[K]`.
+        steps: int64 `[K]`.
     """
     first = fields_before(initial, batch.batch_size, batch.groups[AGENTS])
     after = {f"{BEFORE}/{path}" if path else BEFORE: leaf for path, leaf in leaves(memory)}
     for key in action_fields(batch.scheme):
         after[field_before(key)], first[field_before(key)] = batch[key], th.zeros_like(batch[key][:, 0])
-    return {key: before_columns(x, batch[key], first[key], starts, columns) for key, x in after.items()}
+    return {key: before_steps(x, batch[key], first[key], starts, steps) for key, x in after.items()}
 
 
 @dataclass
@@ -275,7 +275,7 @@ class _FilledSteps:
         flat = actions.reshape(-1, *actions.shape[2:])
         before = self._batch[field_before(key)] if steps.continued is not None else None
         at_start = steps.at_start(before, flat.new_zeros(first, *flat.shape[1:]))
-        return th.cat([at_start, flat.index_select(0, steps.rows[first:] - 1)])
+        return th.cat([at_start, flat.index_select(0, steps.places[first:] - 1)])
 
 
 class _EveryStep(_FilledSteps):

@@ -83,7 +83,7 @@ class PolicyMAC(BasicMAC):
         return outputs[..., -1]
 
     def take_in(self, batch: Any, mask: th.Tensor) -> None:
-        """Count the observations of a batch of T columns where `mask` `[B, T, 1]` is not 0 in their normalisation."""
+        """Count the observations of a batch of T steps where `mask` `[B, T, 1]` is not 0 in their normalisation."""
         for key, norm in self.normalisers.items():
             norm.update(batch[key], mask.expand(-1, -1, self.n_agents))
 

@@ -175,15 +175,15 @@ class PolicyStep(nn.Module):
         parts = [] if masks is None else list(masks.split(self.branches, dim=1))
         if self._policy is None:
             return Joint({path: Categorical(outputs + (1 - parts[0]) * ILLEGAL) for path in self._chosen})
-        columns = []
+        logits_of_all = []
         for path, branch in self._policy.branches.items():
             logits = outputs[..., branch.outputs]
             if branch.n is not None:
                 legal = parts[self._chosen.index(path)]
                 of_yes = logits.size(-1) == 1 and branch.n == 2
                 logits = logits + (legal[:, :1] - legal[:, 1:] if of_yes else 1 - legal) * ILLEGAL
-            columns.append(logits)
-        return self._policy.of(th.cat(columns, dim=-1), dict.fromkeys(self._policy.masks))
+            logits_of_all.append(logits)
+        return self._policy.of(th.cat(logits_of_all, dim=-1), dict.fromkeys(self._policy.masks))
 
     def _drawn(self, path: str, branch: Any, noise: th.Tensor | None) -> th.Tensor:
         if path not in self._bounds:

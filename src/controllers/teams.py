@@ -68,7 +68,7 @@ class TeamControllers:
             for mac, view in team.players():
                 seen, t_there = view.at(batch, t)
                 asked = self._decider((name, view.groups), mac, seen)
-                decision = asked.ask(t_there, t_env, view.rows(rows), test_mode or team.frozen)
+                decision = asked.ask(t_there, t_env, view.entries(rows), test_mode or team.frozen)
                 for branch, chosen in decision.actions.items():
                     actions |= {f"{group}/{branch}": part for group, part in view.by_group(chosen).items()}
                 for key in decision.extras:
@@ -103,7 +103,7 @@ class TeamControllers:
         return renewed
 
     def known_before(self, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.Tensor]:
-        """The fields of a rollout with each team's memory from before its first column; see `known_before`."""
+        """The fields of a rollout with each team's memory from before its first step; see `known_before`."""
         known: dict[str, th.Tensor] = {}
         for name, team in self.teams.items():
             for key, values in known_before(team.mac, hidden[name], team.view.of(acting)).items():

@@ -47,7 +47,7 @@ def unroll_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
 def unroll_rollout_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
     """`unroll_by_steps` for a rollout: episodes continue from before it, and start within it."""
     starts = memory_starts(batch)
-    longer = behind_a_column(batch, starts)
+    longer = behind_a_step(batch, starts)
     mac.init_hidden(batch.batch_size)
     initial = mac.hidden_states
     state = memory_before(batch, initial)
@@ -90,10 +90,10 @@ def _stacked(states: list[Tree]) -> Tree:
     return map_tree(lambda *leaves: th.stack(leaves, dim=1), *states)
 
 
-def behind_a_column(batch: EpisodeBatch, starts: th.Tensor) -> EpisodeBatch:
-    """A rollout behind one more column: every step then has the actions before it, as in a batch of whole episodes.
+def behind_a_step(batch: EpisodeBatch, starts: th.Tensor) -> EpisodeBatch:
+    """A rollout behind one more step: every step then has the actions before it, as in a batch of whole episodes.
 
-    A controller of any kind finds them in the column before: those before the rollout in the new one, and zeros before
+    A controller of any kind finds them in the step before: those before the rollout in the new one, and zeros before
     the start of an episode, `starts` (bool `[B, T]`).
     """
     data = SimpleNamespace(transition_data={}, episode_data={})

@@ -7,7 +7,7 @@ import torch as th
 from components.sampling.compose import Compose, TransformContext
 from components.sampling.listed import listed_transforms
 from components.sampling.parts import with_fields
-from controllers.inputs import known_before_columns
+from controllers.inputs import known_before_steps
 from controllers.unroll import BatchUnroll
 from learners.action_evaluation import ActionEvaluation, pi_max
 from learners.advantages import AdvantageEstimator
@@ -101,8 +101,8 @@ class ActorCriticLearner(BaseLearner):
         self.mac.init_hidden(batch.batch_size)
         before = sample, memory, self.mac.hidden_states, memory_starts(sample)
 
-        def known(columns: th.Tensor) -> dict[str, th.Tensor]:
-            return known_before_columns(*before, columns) | self.state_values.fields_before_columns(sample, columns)
+        def known(steps: th.Tensor) -> dict[str, th.Tensor]:
+            return known_before_steps(*before, steps) | self.state_values.fields_before_steps(sample, steps)
 
         self.sampling.known = known
         return self.compose({"cut_rows": {"length": chunk_length, "burn_in": burn_in}})(sample)
@@ -134,7 +134,7 @@ class ActorCriticLearner(BaseLearner):
             seen = course["filled"][:, :-1]
             if "present" in course.scheme:
                 seen = seen * course["present"][:, :-1].squeeze(3)
-            for part in normalised:  # the last column of a rollout is the first of the next one
+            for part in normalised:  # the last step of a rollout is the first of the next one
                 part.take_in(batch[:, :-1], seen)
         self.state_values.next_rollout()
         if self.target_critic is not None:

@@ -12,7 +12,7 @@ N_STEP = {
     "add_value_last_step": Option(
         None,
         "n-step returns that reach the last step of a batch: null: truncated episodes continue with the value of their "
-        "last state; True: the last column's value is always added, EPyMARL's mistake; False: never, its other one",
+        "last state; True: the last step's value is always added, EPyMARL's mistake; False: never, its other one",
         nullable=True,
         kind=bool,
     ),

@@ -7,7 +7,7 @@ import torch.nn as nn
 
 from learners.n_step import n_step_targets
 from learners.q_targets import masked_mean
-from learners.standardisation import Standardisation, reward_columns
+from learners.standardisation import Standardisation, reward_count
 from utils.numbers.running_statistics import ReturnScale, ValueNorm
 from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 from utils.tensors.devices import to_device
@@ -30,7 +30,7 @@ class AdvantageEstimator:
         scaling = {"of": args.reward_scale, "clip": args.reward_clip, "first_count": args.normaliser_count}
         self.reward_scale = ReturnScale(args.gamma, **scaling) if args.normalise_rewards else None
         # those in progress where a rollout ends
-        self.returns_so_far = th.zeros(args.batch_size_run, reward_columns(scheme, args.n_agents))
+        self.returns_so_far = th.zeros(args.batch_size_run, reward_count(scheme, args.n_agents))
         known = {"value_norm": self.value_norm, "reward_scale": self.reward_scale}
         self.networks: dict[str, nn.Module] = {name: part for name, part in known.items() if part is not None}
         self.networks |= self.standardised.networks
@@ -45,7 +45,7 @@ class AdvantageEstimator:
         target_outputs: th.Tensor | None = None,
         rewards: th.Tensor | None = None,
     ) -> dict[str, th.Tensor]:
-        """What updates need of a batch of T + 1 columns, each `[B, T, n]`.
+        """What updates need of a batch of T + 1 steps, each `[B, T, n]`.
 
         "advantages", normalised over those that had a choice; "returns" and "old_values", in the units of the critic's
         outputs; "mask", 1 for transitions that were really taken, and "choices", 1 for those with a choice, or their

@@ -91,7 +91,7 @@ class COMALearner(BaseLearner):
         """One gradient step for each time step, from the last to the first, or one for all.
 
         Args:
-            batch, bs, max_t: B episodes of T columns.
+            batch, bs, max_t: B episodes of T steps.
             rewards, terminated, mask: `[B, T - 1, 1 or n]`.
             actions: `[B, T, n, 1]`; avail_actions: `[B, T - 1, n, A]`, which only PyMARL's subclasses read.
 

@@ -110,7 +110,7 @@ class IQNLearner(BaseLearner):
         self.new_priorities: th.Tensor | None = None
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
-        """One update from a batch of two columns, a step and what follows it."""
+        """One update from a batch of two time steps."""
         due, scale = self._log_due(t_env), self.self_loss_scale
         means = scale.means(batch["filled"].device) if self.args.self_loss_scaling else ()
         figures, self.new_priorities, after = self.captured(self._update, batch, due, *means)
@@ -174,7 +174,7 @@ class IQNLearner(BaseLearner):
         return uses
 
     def distributions(self, batch: Any) -> Distributions:
-        """Of a batch of two columns, with the present weights."""
+        """Of a batch of two time steps, with the present weights."""
         agent, n = self.mac.agent, self.args.n_agents
         outputs, taus = self._outputs(self.mac, batch, 0)
         actions = batch["actions"][:, 0].expand(len(outputs), -1, -1, -1)
@@ -204,7 +204,7 @@ class IQNLearner(BaseLearner):
         return quantile_huber(now.values, now.taus, now.targets, self.args.kappa)
 
     def _outputs(self, mac: Any, batch: Any, t: int) -> tuple[th.Tensor, th.Tensor | None]:
-        """What the agent puts out at column `t`, `[Q, B, n, A]`, and the fractions of its quantiles, `[Q, B, n]`."""
+        """What the agent puts out at step `t`, `[Q, B, n, A]`, and the fractions of its quantiles, `[Q, B, n]`."""
         n, size, agent = self.args.n_agents, batch.batch_size, mac.agent
         taus = None
         if agent.implicit:

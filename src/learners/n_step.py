@@ -13,8 +13,8 @@ def n_step_targets(
     """Returns of `q_nstep` rewards and the value after them, `[B, T, n]`.
 
     Episodes that were cut off continue with the value of their last state, terminated ones end. With
-    `add_value_last_step` they are EPyMARL's: every row is one episode up to the batch's last column, with rewards and
-    values of 0 in padding, and ends with the value of that column (True) or without one (False).
+    `add_value_last_step` they are EPyMARL's: every entry is one episode up to the batch's last step, with rewards and
+    values of 0 in padding, and ends with the value of that step (True) or without one (False).
 
     Args:
         rewards, terminated, mask: `[B, T, 1]` or, by agent, `[B, T, n]`.

@@ -21,7 +21,7 @@ from utils.tensors.optimisers import build_optimiser
 class Transitions:
     """A sample of B transitions of n agents.
 
-    `batch`: column 0 and, after it, column 1; `mask`, `rewards`, `ended`: `[B, n]`; `discount`: of what follows, a
+    `batch`: step 0 and what follows it, step 1; `mask`, `rewards`, `ended`: `[B, n]`; `discount`: of what follows, a
     number or `[B, 1]`; `weights`: importance sampling's, 1.0 or `[B, 1]`; `taken`: actions `[B, n, K]`.
     """
 
@@ -88,7 +88,7 @@ class OffPolicyLearner(BaseLearner):
         raise NotImplementedError(f"{type(self).__name__} does not define _learn_policy()")
 
     def transitions(self, batch: Any) -> Transitions:
-        """What the losses need of a batch of two columns."""
+        """What the losses need of a batch of two time steps."""
         n = self.args.n_agents
         mask = valid_transitions(batch, by_agent=True)[:, 0].expand(-1, n)
         rewards = rewards_of(batch)[:, 0].expand(-1, n)
@@ -100,7 +100,7 @@ class OffPolicyLearner(BaseLearner):
     def values(
         self, now: Transitions, t: int, taken: th.Tensor, own: th.Tensor | None = None, target=False, **which: slice
     ) -> th.Tensor:
-        """Values at column `t` by all estimates, `[E, B, n]` or `[E, B, n, A]`; see `ActionValueCritic.forward`."""
+        """Values at step `t` by all estimates, `[E, B, n]` or `[E, B, n, A]`; see `ActionValueCritic.forward`."""
         critic = self.target_critic if target else self.critic
         return self._forward(lambda: critic(self._field(now.batch, t), taken, own, **which))
 

@@ -25,7 +25,7 @@ class OptimiserSteps:
         turned_non_finite: the last such value.
         made: brings numbers that were made in main memory to the learner's device.
         captured: calls methods that make steps, by captured graphs if `cuda_graphs` is on.
-        unrolls: whether networks are unrolled over batches; else they are called at single columns.
+        unrolls: whether networks are unrolled over batches; else they are called at single steps.
     """
 
     unrolls = True

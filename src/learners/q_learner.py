@@ -31,8 +31,7 @@ class QLearner(BaseLearner):
             self.params += list(self.mixer.parameters())
             # a mixer that looks at one step at a time needs no padding either
             self._mixes_stepwise = mixer_REGISTRY.entry(self.args.mixer).traits.get("stepwise", False)
-        columns = self.args.n_agents if self.mixer is None else 1
-        self.standardised = Standardisation(scheme, self.args, columns)
+        self.standardised = Standardisation(scheme, self.args, self.args.n_agents if self.mixer is None else 1)
         self.networks |= self.standardised.networks
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
         self.target_mac = copy.deepcopy(mac)

@@ -7,13 +7,13 @@ import torch as th
 
 from components.fixed_batch import FixedBatch
 from components.packing import PackedSteps
-from components.sampling.parts import before_columns
+from components.sampling.parts import before_steps
 from modules.agents.gru_sequence import gru_sequence
 from utils.rl_utils import episode_starts
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import is_rollout
 
-# the field with a critic's memory from before the first column of a rollout or a part of one, `[B, n, H]`
+# the field with a critic's memory from before the first step of a rollout or a part of one, `[B, n, H]`
 BEFORE = "critic_before"
 
 
@@ -80,7 +80,7 @@ class CriticMemory:
             return unroll(critic, batch, field)[0]
         self._before = to_device(self._before, batch["filled"].device)
         values, memory = unroll(critic, batch, field, self._before)
-        # the last column is the first of the next rollout, unless it closes an episode
+        # the last step is the first of the next rollout, unless it closes an episode
         fresh = episode_starts(batch)[:, -1] | (batch["terminated"] | batch["truncated"])[:, -2, 0].bool()
         self._after = memory[:, -2].masked_fill(fresh.view(-1, 1, 1), 0.0)
         return values
@@ -89,13 +89,13 @@ class CriticMemory:
         """The field with the memory before a batch, if it is a rollout."""
         return {BEFORE: to_device(self._before, batch.device)} if is_rollout(batch) else {}
 
-    def before_columns(
-        self, critic: Any, sample: Any, field: Callable[[str], th.Tensor], columns: th.Tensor
+    def before_steps(
+        self, critic: Any, sample: Any, field: Callable[[str], th.Tensor], steps: th.Tensor
     ) -> dict[str, th.Tensor]:
-        """The field with the memory before some columns of a sample, int64 `[K]`: `[B, K, n, H]`."""
+        """The field with the memory before some steps of a sample, int64 `[K]`: `[B, K, n, H]`."""
         _, memory = unroll(critic, sample, field)
         before, starts = sample[BEFORE], episode_starts(sample)
-        return {BEFORE: before_columns(memory, before, th.zeros_like(before), starts, columns)}
+        return {BEFORE: before_steps(memory, before, th.zeros_like(before), starts, steps)}
 
     def next_rollout(self) -> None:
         """The updates from a rollout are done."""

@@ -71,7 +71,7 @@ class SACLearner(OffPolicyLearner):
     def _soft_values(
         self, now: Transitions, t: int, policy: Any, target: bool, drawn: Drawn | None = None
     ) -> th.Tensor:
-        """`[B, n]` of the policy at column `t`; of continuous actions by those `drawn`, or new ones."""
+        """`[B, n]` of the policy at step `t`; of continuous actions by those `drawn`, or new ones."""
         weight = self.entropy_weight
         if self.mac.continuous:
             units, log_prob, _ = self._drawn(policy) if drawn is None else drawn
@@ -81,7 +81,7 @@ class SACLearner(OffPolicyLearner):
         return (probs * (values - weight * log_probs)).sum(dim=-1)
 
     def _others(self, now: Transitions, t: int, probs: th.Tensor) -> th.Tensor:
-        """The choices of all agents that central critics see at column `t`: those taken, or later ones drawn now."""
+        """The choices of all agents that central critics see at step `t`: those taken, or later ones drawn now."""
         if t == 0 or not self.critic.central:
             return now.taken
         shape = tuple(probs.shape)
@@ -186,7 +186,7 @@ class SACLearner(OffPolicyLearner):
         return Drawn(th.cat(units, dim=-1), sum(log_probs), th.cat(raw, dim=-1))
 
     def _state_values(self, network: Any, now: Transitions, t: int) -> th.Tensor:
-        """Values of the states at column `t`, `[B, n]`."""
+        """Values of the states at step `t`, `[B, n]`."""
         return self._forward(lambda: network.values(self._field(now.batch, t), 1))
 
     def _usual_entropy(self) -> float:

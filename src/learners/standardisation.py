@@ -24,7 +24,7 @@ class Standardisation:
 
     def __init__(self, scheme: Any, args: Any, values: int):
         self._with_padding = args.standardise_padding
-        self._rewards = Standardiser(reward_columns(scheme, args.n_agents)) if args.standardise_rewards else None
+        self._rewards = Standardiser(reward_count(scheme, args.n_agents)) if args.standardise_rewards else None
         self._returns = Standardiser(values) if args.standardise_returns else None
         known = {"reward_norm": self._rewards, "return_norm": self._returns}
         self.networks: dict[str, nn.Module] = {name: part for name, part in known.items() if part is not None}
@@ -53,7 +53,7 @@ class Standardisation:
         norm.update(seen, None if self._with_padding else mask)
 
 
-def reward_columns(scheme: Any, n_agents: int) -> int:
+def reward_count(scheme: Any, n_agents: int) -> int:
     """How many rewards a step has: n of a reward by agent, which may be `[n]` or `[n, 1]`, else 1."""
     info = scheme.get("reward", {"vshape": 1})
     return n_agents if "group" in info else prod(shape_of(info))

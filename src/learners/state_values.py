@@ -6,7 +6,7 @@ from typing import Any
 import torch as th
 
 from controllers.hidden_states import memory_before
-from controllers.inputs import known_before_columns
+from controllers.inputs import known_before_steps
 from controllers.unroll import BatchUnroll
 from learners import recurrent_critic
 from learners.action_evaluation import field_of
@@ -60,23 +60,23 @@ class StateValues:
             return self.memory.values(self._critic, batch, self._seen(batch))
         if self._from_acting and is_rollout(batch) and "value" in batch.scheme:
             acted = self._of_outputs(batch["value"][:, :-1]) * batch["filled"][:, :-1]
-            return th.cat([acted, self._of_trunk(self._last_column(batch))], dim=1)
+            return th.cat([acted, self._of_trunk(self._last_step(batch))], dim=1)
         if self.shared_trunk:
             return self._of_trunk(batch)
         return self._forward((critic or self._critic).values, self._seen(batch), 2)
 
-    def _last_column(self, batch: Any) -> Any:
-        """The last column of a rollout, which starts from the memory after the decision before it."""
+    def _last_step(self, batch: Any) -> Any:
+        """The last step of a rollout, which starts from the memory after the decision before it."""
         last = batch[:, -1:]
         if getattr(self._mac, "memoryless", False):
             return last
         rows, two = batch.batch_size, batch[:, -2:]
         self._mac.init_hidden(rows)
         initial = self._mac.hidden_states
-        after = memory_before(two, initial, MEMORY)  # each decision; the last column has none
+        after = memory_before(two, initial, MEMORY)  # each decision; the last step has none
         memory = map_tree(lambda x: x.reshape(rows, 2, batch.groups[AGENTS], -1), after)
-        column = th.ones(1, dtype=th.long, device=batch["filled"].device)
-        known = known_before_columns(two, memory, initial, memory_starts(batch)[:, -2:], column)
+        step = th.ones(1, dtype=th.long, device=batch["filled"].device)
+        known = known_before_steps(two, memory, initial, memory_starts(batch)[:, -2:], step)
         last.data.episode_data |= {key: x[:, 0] for key, x in known.items()}
         return last
 
@@ -102,11 +102,11 @@ class StateValues:
         return {} if self.memory is None else self.memory.before(batch)
 
     @th.no_grad()
-    def fields_before_columns(self, sample: Any, columns: th.Tensor) -> dict[str, th.Tensor]:
-        """The same before some columns of a sample, int64 `[K]`: `[B, K, ...]` each."""
+    def fields_before_steps(self, sample: Any, steps: th.Tensor) -> dict[str, th.Tensor]:
+        """The same before some steps of a sample, int64 `[K]`: `[B, K, ...]` each."""
         if self.memory is None:
             return {}
-        return self.memory.before_columns(self._critic, sample, self._seen(sample), columns)
+        return self.memory.before_steps(self._critic, sample, self._seen(sample), steps)
 
     def next_rollout(self) -> None:
         """The updates from a rollout are done."""

@@ -50,7 +50,7 @@ class AutoResetPlay:
     """B copies with their hidden states and last actions, each at its own step.
 
     A copy whose episode has ended is `closing` for one step: its closing state gets an action that is never executed,
-    as in every runner, and its next episode starts with the step after. The controller reads a batch of two columns,
+    as in every runner, and its next episode starts with the step after. The controller reads a batch of two steps,
     the last action and the present state; so the copies need not share a time step.
 
     Args:

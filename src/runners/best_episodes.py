@@ -56,7 +56,7 @@ class BestEpisodes:
         declared = {place: info["best_of"] for place, info in infos.items() if info.get("best_of") is not None}
         better = {place: best for place, best in declared.items() if _is_valid(best) and self._is_better(best)}
         for episode in self.joined.take(batch, better):
-            best = better[episode.row, episode.column]
+            best = better[episode.entry, episode.step]
             if not self._is_better(best):  # another one in this batch was still better
                 continue
             self._least[best["name"]] = best["least"]

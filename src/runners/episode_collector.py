@@ -26,7 +26,7 @@ class EpisodeCollector:
     def __init__(self, play: AutoResetPlay, new_batch: Callable[[], EpisodeBatch]):
         self._play, self._new_batch = play, new_batch
         self._everyone = np.arange(play.size)
-        # the episodes that the copies play now, so far: of copy b the last `_t[b]` columns
+        # the episodes that the copies play now, so far: of copy b the last `_t[b]` steps
         self._recent = RecentSteps(new_batch())
         self._store = StepWriter(self._recent.batch, play.pending)
         self._t = np.zeros(play.size, dtype=np.int64)
@@ -42,10 +42,10 @@ class EpisodeCollector:
         """
         while not self._complete:
             before_step(int(np.count_nonzero(~self._play.closing)))
-            column = self._recent.column
-            self._store.write(self._play.observed(), self._everyone, column)
+            slot = self._recent.slot
+            self._store.write(self._play.observed(), self._everyone, slot)
             result = self._play.step(t_env)
-            self._store.write(result.values, self._everyone, column)
+            self._store.write(result.values, self._everyone, slot)
             self._recent.advance()
             self._take(self._closing)
             self._closing = result.finished
@@ -56,10 +56,10 @@ class EpisodeCollector:
     def cut_off(self, t_env: int) -> None:
         """Tests are about to play on these copies: drop the unfinished episodes; those that have ended are kept."""
         if self._closing:
-            rows, column = np.array([episode.row for episode in self._closing]), self._recent.column
-            self._store.clear(rows, column)
-            self._store.write(self._play.observed(), rows, column, mark_filled=True)
-            self._store.write(self._play.decide(t_env), rows, column)
+            rows, slot = np.array([episode.row for episode in self._closing]), self._recent.slot
+            self._store.clear(rows, slot)
+            self._store.write(self._play.observed(), rows, slot, mark_filled=True)
+            self._store.write(self._play.decide(t_env), rows, slot)
             self._recent.advance()
             self._take(self._closing)
             self._closing = []
@@ -93,13 +93,13 @@ class EpisodeCollector:
         """The episodes that the copies play now: row b is copy b's."""
         batch = self._new_batch()
         for copy, steps in enumerate(self._t.tolist()):
-            self._recent.copy_to(batch, copy, copy, steps, self._recent.column)
+            self._recent.copy_to(batch, copy, copy, steps, self._recent.slot)
         return batch
 
     def _take(self, episodes: list[FinishedEpisode]) -> None:
-        """Copy episodes, which end before the present column, into the next rows of the batch."""
+        """Copy episodes, which end before the present slot, into the next rows of the batch."""
         for episode in episodes:
-            place = self._batch, len(self._gathered), episode.row, episode.length + 1, self._recent.column
+            place = self._batch, len(self._gathered), episode.row, episode.length + 1, self._recent.slot
             self._play.pending.add(partial(self._copy, *place))
             self._gathered.append(episode)
             if len(self._gathered) == self._play.size:
@@ -114,6 +114,6 @@ def _batch_of(batch: EpisodeBatch, episodes: list[FinishedEpisode]) -> dict:
     """A batch whose first rows are these episodes."""
     steps = max((episode.length + 1 for episode in episodes), default=0)
     return {
-        "batch": batch_state(batch, rows=len(episodes), steps=steps),
+        "batch": batch_state(batch, entries=len(episodes), steps=steps),
         "episodes": [kept(episode) for episode in episodes],
     }

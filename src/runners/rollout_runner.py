@@ -11,7 +11,7 @@ import torch as th
 from components.episode_buffer import EpisodeBatch
 from components.open_decisions import OpenDecisions
 from components.step_writer import StepWriter
-from components.stream_columns import by_stream
+from components.stream_steps import by_stream
 from envs.contract.fields import AGENTS
 from envs.contract.groups import owner, stream_groups
 from runners.auto_reset import AutoResetPlay, StepResult
@@ -26,20 +26,20 @@ from utils.tensors.devices import acting_device
 class RolloutRunner(EpisodesRunner):
     """The next `rollout_steps` steps of all copies of a batched environment a call, wherever episodes end.
 
-    Row b of the batch is copy b, in `rollout_steps + 1` columns; the last column is the first of the next call.
-    An episode that ends has its closing state in the next column, from which no transition leads, and the next
-    episode starts in the column after that (`utils.rl_utils.episode_starts`). Where the closing state is in the last
-    column, the next call starts with the next episode. An episode that is lost to a fault is truncated before the
-    lost step, as by a time limit. More fields hold the controller's memory from before the first column:
+    Row b of the batch is copy b, in `rollout_steps + 1` steps; the last one is the first of the next call.
+    An episode that ends has its closing state in the next step, from which no transition leads, and the next
+    episode starts in the step after that (`utils.rl_utils.episode_starts`). Where the closing state is in the last
+    step, the next call starts with the next episode. An episode that is lost to a fault is truncated before the
+    lost step, as by a time limit. More fields hold the controller's memory from before the first step:
     `hidden_before` `[B, n, H]`, its hidden states, and `last_actions_before` `[B, n, A]`, one-hot
     (`controllers.hidden_states.fields_before`, `controllers.inputs.field_before`).
 
-    Agents that are streams (`envs.contract.groups`) have columns of their own, as many as the longest needs
-    (`components.stream_columns`); decisions that are open at the end come with the next call.
+    Agents that are streams (`envs.contract.groups`) have steps of their own, as many as the longest needs
+    (`components.stream_steps`); decisions that are open at the end come with the next call.
 
     Tests play whole episodes. With `separate_test_env=False` they play on the copies of training, and drop the episodes
-    in progress, whose steps have been returned. As after a fault, the first column of the next rollout is then not
-    filled, so that nobody takes its rows for a continuation; one of a single step has no room for that.
+    in progress, whose steps have been returned. As after a fault, the first step of the next rollout is then not
+    filled, so that nobody takes its entries for a continuation; one of a single step has no room for that.
 
     `t_env` counts transitions, `episodes_brought` the episodes that ended in a call.
     """
@@ -113,7 +113,7 @@ class RolloutRunner(EpisodesRunner):
         self._take_ends(batch, rollout.ends, test_mode=False)
         if self._streams:
             whole = self._open.precede(batch)
-            batch, since = by_stream(whole, self._streams, self.new_rollout, _columns(vars(self.args)))
+            batch, since = by_stream(whole, self._streams, self.new_rollout, _multiple(vars(self.args)))
             self._open.keep(whole, since)
         return batch
 
@@ -161,7 +161,7 @@ class RolloutRunner(EpisodesRunner):
         self._forget_unfinished()
 
     def _begin_after_test(self, rollout: StartedRollout) -> None:
-        """Let the first column be one that is not filled: of a decision that was not carried out."""
+        """Let the first step be one that is not filled: of a decision that was not carried out."""
         everyone, store = np.arange(self.batch_size), StepWriter(rollout.batch)
         store.write(self.ongoing.observed(), everyone, 0)
         store.write(self.ongoing.decide(self.t_env), everyone, 0)
@@ -199,7 +199,7 @@ def _rows_of(batch: EpisodeBatch, rows: slice) -> EpisodeBatch:
 
 
 def _cut_before(batch: EpisodeBatch, lost: np.ndarray, t: int) -> None:
-    """Let the episodes `lost` (bool `[B]`) end at the column t, which becomes their closing state."""
+    """Let the episodes `lost` (bool `[B]`) end at the step t, which becomes their closing state."""
     rows = np.flatnonzero(lost)
     if t > 0:
         batch["truncated"][rows, t - 1] = 1
@@ -207,7 +207,7 @@ def _cut_before(batch: EpisodeBatch, lost: np.ndarray, t: int) -> None:
         batch["filled"][rows, 0] = 0
 
 
-def _columns(config: Mapping[str, Any]) -> int:
-    """What the columns of a rollout are a multiple of, for learners that cut it into parts: of all teams at once."""
+def _multiple(config: Mapping[str, Any]) -> int:
+    """What the steps of a rollout are a multiple of, for learners that cut it into parts: of all teams at once."""
     teams = config.get("teams") or {"": config}
     return lcm(*(own.get("chunk_length", config.get("chunk_length")) or 1 for own in teams.values()))

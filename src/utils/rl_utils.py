@@ -9,16 +9,16 @@ from utils.tensors.recurrence import from_the_end
 
 
 def valid_transitions(batch, by_agent: bool = False) -> th.Tensor:
-    """Mask of the transitions that were really taken: float `[B, T - 1, 1]` for a batch of T columns.
+    """Mask of the transitions that were really taken: float `[B, T - 1, 1]` for a batch of T steps.
 
     A transition counts if its step was filled and the episode had not ended before it. That leaves out the
     closing state, which is filled but where nothing was done: it follows a terminal step, or it is the last
-    filled column of an episode that was truncated, whether at the episode limit or before it (PyMARL counts
+    filled step of an episode that was truncated, whether at the episode limit or before it (PyMARL counts
     the latter, and trains on padding).
 
     With `by_agent`, a batch that knows more of its agents ("present", "agents/terminated", "agents/truncated",
     `[B, T, n, 1]` each) has a mask `[B, T - 1, n]`: an agent's transition counts if the agent was present, had not
-    ended in the step before, and either ends here by termination or is present in the next column, which after a
+    ended in the step before, and either ends here by termination or is present in the next step, which after a
     truncation holds its closing observation.
     """
     filled = batch["filled"].float()
@@ -42,7 +42,7 @@ def valid_transitions(batch, by_agent: bool = False) -> th.Tensor:
 
 
 def terminations(batch, by_agent: bool = False) -> th.Tensor:
-    """1 at the steps after which there is nothing to come: float `[B, T - 1, 1]` for a batch of T columns.
+    """1 at the steps after which there is nothing to come: float `[B, T - 1, 1]` for a batch of T steps.
 
     With `by_agent`, a batch with "agents/terminated" has `[B, T - 1, n]`: the agent or the whole episode ended.
     """
@@ -53,21 +53,21 @@ def terminations(batch, by_agent: bool = False) -> th.Tensor:
 
 
 def rewards_of(batch) -> th.Tensor:
-    """The rewards of a batch of T columns: the team's `[B, T - 1, 1]`, or those of its agents `[B, T - 1, n]`."""
+    """The rewards of a batch of T steps: the team's `[B, T - 1, 1]`, or those of its agents `[B, T - 1, n]`."""
     rewards = batch["reward"][:, :-1]
     return rewards.squeeze(3) if rewards.dim() == 4 else rewards
 
 
 def discount_of(batch, gamma: float) -> float | th.Tensor:
-    """What the value of the next column counts: `gamma`, or the field "discount" of n-step samples, `[B, 1]`."""
+    """What the value of the next step counts: `gamma`, or the field "discount" of n-step samples, `[B, 1]`."""
     return batch["discount"].unsqueeze(1) if "discount" in batch.scheme else gamma
 
 
 def episode_starts(batch) -> th.Tensor:
-    """The starts of episodes within a rollout, without its first column: bool `[B, T]` for a batch of T columns.
+    """The starts of episodes within a rollout, without its first step: bool `[B, T]` for a batch of T steps.
 
     A step that ends an episode is followed by the closing state, and that by the first state of the next episode. A
-    column that is not filled is of an episode that was lost; the next episode starts after it. A part of a rollout has
+    step that is not filled is of an episode that was lost; the next episode starts after it. A part of a rollout has
     its starts in the field "starts" (`components.sampling.parts`).
     """
     if "starts" in batch.scheme:

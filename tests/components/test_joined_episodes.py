@@ -62,7 +62,7 @@ class Copies:
 
 
 def figures(episodes):
-    return [(e.row, e.column, e.terminated, e.values["number"][:, 0, 0].tolist()) for e in episodes]
+    return [(e.entry, e.step, e.terminated, e.values["number"][:, 0, 0].tolist()) for e in episodes]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -79,14 +79,14 @@ def test_rollouts_are_joined_as_the_copies_played_them(seed):
     assert len(lengths) > 50 and max(lengths) > 9
 
 
-def test_only_what_is_wanted_is_joined_and_old_columns_are_let_go():
+def test_only_what_is_wanted_is_joined_and_old_steps_are_let_go():
     copies, joined, other = Copies(3, 0, lost=0), JoinedEpisodes(["number"]), JoinedEpisodes(["number"])
     for _ in range(200):
         batch, ended = copies.rollout(3)
-        wanted = {(row, column) for row, column, *_ in ended[::2]}
+        wanted = {(row, step) for row, step, *_ in ended[::2]}
         assert figures(joined.take(batch, wanted)) == [one for one in figures(other.take(batch)) if one[:2] in wanted]
         kept = sum(piece["number"].shape[1] for piece in joined.state_dict()["earlier"])
-        # columns of the oldest unfinished episode, and of its rollout
+        # steps of the oldest unfinished episode, and of its rollout
         assert kept <= max(map(len, copies.states)) + 3
 
 

@@ -9,7 +9,7 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from components.open_decisions import OpenDecisions
 from components.scheme import scheme_of
-from components.stream_columns import by_stream
+from components.stream_steps import by_stream
 from envs.contract.groups import stream_groups
 from small_streams import stream_spec
 from utils.rl_utils import terminations, valid_transitions
@@ -107,7 +107,7 @@ def learned(found):
 @pytest.mark.parametrize("asking", [0.25, 0.6, 1.0])
 def test_every_decision_is_learned_from_once_however_rollouts_cut(asking):
     dice = np.random.default_rng(int(100 * asking))
-    make = lambda columns: EpisodeBatch(SCHEME, GROUPS, B, columns, preprocess=PREPROCESS)  # noqa: E731
+    make = lambda length: EpisodeBatch(SCHEME, GROUPS, B, length, preprocess=PREPROCESS)  # noqa: E731
     worlds, groups = [world(dice, asking) for _ in range(B)], stream_groups(SPEC)
     kept = OpenDecisions(groups, make, longest=STEPS)
     seen, starts, carried = [[] for _ in range(B)], [0] * B, 0
@@ -144,7 +144,7 @@ def _memory_is_that_before_the_first_decision(found, worlds):
 
 
 def test_a_decision_that_stays_open_for_too_long_is_given_up():
-    make = lambda columns: EpisodeBatch(SCHEME, GROUPS, B, columns, preprocess=PREPROCESS)  # noqa: E731
+    make = lambda length: EpisodeBatch(SCHEME, GROUPS, B, length, preprocess=PREPROCESS)  # noqa: E731
     groups, batch = stream_groups(SPEC), make(ROLLOUT + 1)
     batch.data.transition_data["filled"][:] = 1
     batch.data.transition_data["present"][0, 1, 0] = 1

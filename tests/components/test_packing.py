@@ -15,7 +15,7 @@ def test_steps_stand_time_first_and_longer_episodes_first():
     steps = PackedSteps.of(_filled([1, 3, 2], 4))
     assert steps.sizes == [3, 2, 1]
     # row of episode b and step t: 4 b + t
-    assert steps.rows.tolist() == [4, 8, 0, 5, 9, 6]
+    assert steps.places.tolist() == [4, 8, 0, 5, 9, 6]
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6))
@@ -56,7 +56,7 @@ def test_a_rollout_is_its_episodes_and_parts_of_episodes(batch_size, length, dat
                 continued.append(row if t == 0 else -1)
             sequences[-1].append(row * length + t)
     packed = [[] for _ in range(steps.sizes[0])]
-    for step, places in enumerate(steps.rows.split(steps.sizes)):
+    for step, places in enumerate(steps.places.split(steps.sizes)):
         for sequence, place in enumerate(places.tolist()):
             assert len(packed[sequence]) == step
             packed[sequence].append(place)

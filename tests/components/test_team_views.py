@@ -74,7 +74,7 @@ def test_a_team_of_several_groups_sees_each_as_an_episode():
             assert th.equal(view["obs"][2 * b + g], batch[f"{group}/obs"][b])
             assert th.equal(view["reward"][2 * b + g], batch[f"{group}/reward"][b])
             assert th.equal(view["state"][2 * b + g], batch["state"][b])
-    assert team.rows([1]) == [2, 3]
+    assert team.entries([1]) == [2, 3]
     parts = team.by_group(view["obs"][:, 0])
     assert th.equal(parts["red"], batch["red/obs"][:, 0])
     assert th.equal(parts["green"], batch["green/obs"][:, 0])

@@ -9,7 +9,7 @@ from components.packing import PackedSteps
 from components.transforms import OneHot
 from controllers.basic_controller import BasicMAC
 from controllers.inputs import AgentInputs, field_before
-from controllers.unroll import BatchUnroll, behind_a_column, unroll_mac
+from controllers.unroll import BatchUnroll, behind_a_step, unroll_mac
 from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
@@ -138,7 +138,7 @@ def test_a_rollout_knows_the_actions_before_it_and_none_before_an_episode():
     steps = PackedSteps.of_rollout(chunk["filled"], th.tensor([[False, False, True, False], [False] * 4]))
     packed = _rows_of(inputs.packed(chunk, steps).parts).unflatten(0, (-1, 2))
     spread = steps.spread(packed)
-    longer = behind_a_column(chunk, th.tensor([[False, False, True, False], [False] * 4]))
+    longer = behind_a_step(chunk, th.tensor([[False, False, True, False], [False] * 4]))
     for row in range(2):
         for t in range(4):
             for agent in range(2):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from components.sampling.parts import before_columns
+from components.sampling.parts import before_steps
 from controllers.decisions import Decider, Decision
 from controllers.unroll import unroll_mac
 
@@ -29,8 +29,8 @@ class Counting:
 
 
 def batch_of(fields, constant=None):
-    """A batch of the columns of `fields`, `[T][n]` each."""
-    data = {key: th.as_tensor(columns).float().reshape(1, -1, N, 1) for key, columns in fields.items()}
+    """A batch of the steps of `fields`, `[T][n]` each."""
+    data = {key: th.as_tensor(steps).float().reshape(1, -1, N, 1) for key, steps in fields.items()}
     length = next(iter(data.values())).size(1)
     data |= {key: th.zeros(B, length, 1) for key in ("terminated", "truncated")} | {"filled": th.ones(B, length, 1)}
     constant = constant or {}
@@ -58,7 +58,7 @@ def test_who_is_silent_keeps_its_memory_and_who_begins_has_none():
 
 
 def test_a_rollout_by_stream_is_unrolled_as_it_was_played():
-    # columns by agent, as `components.stream_columns` makes them: the last two of agent 1 are of nobody
+    # steps by agent, as `components.stream_steps` makes them: the last two of agent 1 are of nobody
     obs = [[1, 10, 100], [2, 40, 200], [3, 0, 300], [4, 0, 400]]
     begins = [[0, 1, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]]
     before = {"hidden_before": th.tensor([[[1000.0], [2000.0], [3000.0]]])}
@@ -67,6 +67,6 @@ def test_a_rollout_by_stream_is_unrolled_as_it_was_played():
     assert outputs[0, :, 0, 0].tolist() == [1001, 1003, 1006, 1010]
     assert outputs[0, :2, 1, 0].tolist() == [10, 50]
     assert outputs[0, :, 2, 0].tolist() == [3100, 3300, 3600, 400]
-    starts, columns = batch["begins"].bool().squeeze(3), th.tensor([1, 3])
-    known = before_columns(memory, batch["hidden_before"], th.zeros(B, N, 1), starts, columns)
+    starts, steps = batch["begins"].bool().squeeze(3), th.tensor([1, 3])
+    known = before_steps(memory, batch["hidden_before"], th.zeros(B, N, 1), starts, steps)
     assert known[0, :, :, 0].tolist() == [[1001, 10, 3100], [1006, 50, 0]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch as th
 
-from learners.standardisation import Standardisation, reward_columns
+from learners.standardisation import Standardisation, reward_count
 
 # two episodes of two steps and of one; the rest is padding
 MASK = th.tensor([[1.0, 1.0], [1.0, 0.0]]).unsqueeze(2)
@@ -90,7 +90,7 @@ def test_nothing_is_changed_that_is_not_asked_for():
 
 
 def test_how_many_rewards_a_step_has():
-    assert reward_columns({"reward": {"vshape": (1,)}}, 3) == 1
-    assert reward_columns({"reward": {"vshape": (3,)}}, 3) == 3
-    assert reward_columns({"reward": {"vshape": (1,), "group": "agents"}}, 3) == 3
-    assert reward_columns({}, 3) == 1
+    assert reward_count({"reward": {"vshape": (1,)}}, 3) == 1
+    assert reward_count({"reward": {"vshape": (3,)}}, 3) == 3
+    assert reward_count({"reward": {"vshape": (1,), "group": "agents"}}, 3) == 3
+    assert reward_count({}, 3) == 1

@@ -55,7 +55,7 @@ def test_they_save_a_pass_over_the_rollout():
     learner, seen = parts.learning[0].learner, []
     batch = parts.runner.run()
     unroll = learner.mac.unroll_packed
-    learner.mac.unroll_packed = lambda inputs, *rest: seen.append(len(inputs.steps.rows)) or unroll(inputs, *rest)
+    learner.mac.unroll_packed = lambda inputs, *rest: seen.append(len(inputs.steps.places)) or unroll(inputs, *rest)
     learner.train(batch, 0, 0)
     parts.runner.close_env()
     assert seen == [6] + [3 * 7] * (2 * learner.args.epochs)

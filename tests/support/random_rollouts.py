@@ -7,7 +7,7 @@ from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
 from controllers.hidden_states import reset_where
 from controllers.policy_controller import PolicyMAC
-from controllers.unroll import behind_a_column
+from controllers.unroll import behind_a_step
 from envs.contract.fields import pymarl_spec
 from helpers import fill, make_args
 from utils.rl_utils import episode_starts
@@ -42,6 +42,6 @@ def random_rollout(agent="rnn", rows=3, columns=9, **changes):
         batch.update({**seen, "terminated": ends[:, t, None], "reward": rng.normal(size=(rows, 1))}, ts=t)
         starts = episode_starts(batch)
         mac.hidden_states = reset_where(starts[:, t], mac.hidden_states, initial)
-        decision = mac.decide(behind_a_column(batch, starts), t + 1, 0)
+        decision = mac.decide(behind_a_step(batch, starts), t + 1, 0)
         batch.update({"actions": decision.actions["actions"], "log_prob": decision.extra("log_prob")}, ts=t)
     return batch, mac, args

@@ -1,7 +1,7 @@
 """Buffers: the kept experience, and the part of it that a learner gets.
 
 Traits:
-    gives: "drawn": a sample is of steps, whose fields the transforms read; none: of whole columns
+    gives: "drawn": a sample is of steps, whose fields the transforms read; none: of whole time steps
     rows: the key with the number of episodes or rollouts in a sample
 """
 

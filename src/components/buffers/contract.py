@@ -12,9 +12,9 @@ from components.episode_batch import EpisodeBatch
 class Buffer(Protocol):
     """Takes in experience and samples batches to learn from.
 
-    A registered class is built as `Buffer(scheme, groups, columns, preprocess, args, logger)`: the first four describe
-    the runners' batches (`EpisodeBatch`), `args` is the config with the sizes that assembly adds. The constructor
-    refuses sizes that do not fit the memory.
+    A registered class is built as `Buffer(scheme, groups, max_seq_length, preprocess, args, logger)`: the first four
+    describe the runners' batches (`EpisodeBatch`), `args` is the config with the sizes that assembly adds. The
+    constructor refuses sizes that do not fit the memory.
     """
 
     # the fields of a sample, derived ones included, as an EpisodeBatch has them

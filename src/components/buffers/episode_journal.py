@@ -100,7 +100,7 @@ class EpisodeJournal:
             raise ValueError(f"it has {quoted(found, 300)} instead of {own}")
         lengths = arrays[LENGTHS]
         if count and not (lengths.min() >= 0 and lengths.max() <= longest <= self._buffer.max_seq_length):
-            raise ValueError(f"episodes of {lengths.min()} to {lengths.max()} steps in {longest} columns")
+            raise ValueError(f"episodes of {lengths.min()} to {lengths.max()} steps in arrays of {longest}")
         return longest
 
 

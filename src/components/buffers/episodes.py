@@ -25,20 +25,22 @@ class EpisodeReplay:
     """
 
     def __init__(
-        self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
+        self, scheme: dict, groups: dict, max_seq_length: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ) -> None:
         self._batch_size, self._device = args.batch_size, args.device
         self.taken_on = "cpu"
-        episode = batch_bytes(scheme, groups, preprocess, 1, columns, kind=ReplayBuffer)
+        episode = batch_bytes(scheme, groups, preprocess, 1, max_seq_length, kind=ReplayBuffer)
         size = args.buffer_size * episode
         device, told = place_of(args.buffer_cpu_only, args.device, size)
         self.kept_on = device
-        _require_memory(scheme, groups, columns, preprocess, args, device, episode)
+        _require_memory(scheme, groups, max_seq_length, preprocess, args, device, episode)
         figures = f"{args.buffer_size} episodes, up to {readable_size(size)}"
         logger.console_logger.info(f"Replay buffer: {figures}{told}")
-        sample = batch_bytes(scheme, groups, preprocess, args.batch_size, columns)
+        sample = batch_bytes(scheme, groups, preprocess, args.batch_size, max_seq_length)
         self.takes = [(REPLAY, device, size), (SAMPLE, args.device, sample)]
-        self.episodes = ReplayBuffer(scheme, groups, args.buffer_size, columns, preprocess=preprocess, device=device)
+        self.episodes = ReplayBuffer(
+            scheme, groups, args.buffer_size, max_seq_length, preprocess=preprocess, device=device
+        )
         self.scheme, self.groups, self.preprocess = self.episodes.scheme, groups, preprocess
         # of the episode in each place
         self._transitions = np.zeros(args.buffer_size, dtype=np.int64)
@@ -79,7 +81,7 @@ class EpisodeReplay:
 
 
 def _require_memory(
-    scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, device: str, episode: int
+    scheme: dict, groups: dict, max_seq_length: int, preprocess: dict, args: SimpleNamespace, device: str, episode: int
 ) -> None:
     """Refuse a buffer of episodes of so many bytes, or a sample of it, that is larger than the memory there is.
 
@@ -99,7 +101,7 @@ def _require_memory(
     )
     require_memory(
         f"A training sample ({args.batch_size} episodes)",
-        batch_bytes(scheme, groups, preprocess, args.batch_size, columns),
+        batch_bytes(scheme, groups, preprocess, args.batch_size, max_seq_length),
         device_memory(args.device),
         "Choose a smaller batch_size.",
     )

@@ -20,11 +20,11 @@ class FrameRing:
     """The last `capacity` steps of episodes, in the types that the scheme names as "storage".
 
     Steps are numbered in the order in which they came; number k is in place k % capacity until k + capacity comes.
-    Each has all fields of one column of a batch but derived ones, which are derived again when it is read. The step
+    Each has all fields of a time step of a batch but derived ones, which are derived again when it is read. The step
     after number k has the number k + `ahead[place]`; 0 where none is known.
 
-    A rollout's last column, which has no actions yet, waits: the first column of the next rollout of its source
-    completes it, if it shows the same (`utils.tensors.schemes.is_rollout`). So a frame is stored once, however short
+    A rollout's last step, which has no actions yet, waits: the first of the next rollout of its source completes
+    it, if it shows the same (`utils.tensors.schemes.is_rollout`). So a frame is stored once, however short
     rollouts are. Sources are runners whose rollouts come in any order.
 
     Args:
@@ -51,9 +51,9 @@ class FrameRing:
         self._allocate(capacity)
         # of steps that were ever written; and no step below `least` is held, since the ring was smaller once
         self.stop = self.least = 0
-        # by source, of each row of its last rollout: the number of its last step if that waits for actions, else -1
+        # by source, of each entry of its last rollout: the number of its last step if that waits for actions, else -1
         self.waiting: dict[int, np.ndarray] = {}
-        # of a ring on a GPU, by source: the numbers of the last steps of its rows, and what they show, in main memory
+        # of a ring on a GPU, by source: the numbers of its entries' last steps, and what they show, in main memory
         self._last: dict[int, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
         # called before steps are overwritten, with the number of the first one that stays
         self.before_overwrite: Callable[[int], None] = lambda first_kept: None
@@ -66,7 +66,7 @@ class FrameRing:
     @property
     def complete(self) -> int:
         """No step below this number changes any more."""
-        waiting = [number for rows in self.waiting.values() for number in rows.tolist() if number >= self.first]
+        waiting = [number for entries in self.waiting.values() for number in entries.tolist() if number >= self.first]
         return min(waiting, default=self.stop)
 
     def resize(self, capacity: int) -> None:
@@ -95,10 +95,10 @@ class FrameRing:
         }
 
     def insert(self, batch: EpisodeBatch, rollout: bool, source: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Write a batch of B rows and T columns over the oldest steps.
+        """Write a batch of B entries and T time steps over the oldest steps.
 
         Args:
-            rollout: whether its rows continue those of the last one of its source.
+            rollout: whether its entries continue those of the last one of its source.
 
         Returns:
             numbers of its steps, int64 `[B, T]`, -1 where nothing is filled; bool `[B, T - 1]`, the transitions that
@@ -136,37 +136,37 @@ class FrameRing:
                 self._last[source] = numbers[:, -1], self._shown(batch, -1)
         return numbers, valid, begins
 
-    def _waiting_of(self, source: int, rows: int, most: int) -> np.ndarray:
-        """The numbers that wait in the rows of a source, without those that up to `most` new steps would overwrite."""
+    def _waiting_of(self, source: int, entries: int, most: int) -> np.ndarray:
+        """The numbers that wait in a source's entries, without those that up to `most` new steps would overwrite."""
         waiting = self.waiting.get(source)
-        if waiting is None or len(waiting) != rows:
-            return np.full(rows, -1)
+        if waiting is None or len(waiting) != entries:
+            return np.full(entries, -1)
         return np.where(waiting >= self.stop + most - self.capacity, waiting, -1)
 
     def _continued(self, batch: EpisodeBatch, filled: np.ndarray, waiting: np.ndarray, source: int) -> np.ndarray:
-        """The rows whose first column, `filled` bool `[B]`, is the frame that waits in them: bool `[B]`."""
+        """The entries whose first step, `filled` bool `[B]`, is the frame that waits in them: bool `[B]`."""
         same = filled & (waiting >= 0)
-        rows = np.flatnonzero(same)
-        if not len(rows):
+        entries = np.flatnonzero(same)
+        if not len(entries):
             return same
-        now, then = self._shown(batch, 0), self._waits(source, waiting, rows)
+        now, then = self._shown(batch, 0), self._waits(source, waiting, entries)
         for key in self._observed:
-            same[rows] &= _equal(now[key][rows], then[key]).reshape(len(rows), -1).all(axis=1)
+            same[entries] &= _equal(now[key][entries], then[key]).reshape(len(entries), -1).all(axis=1)
         return same
 
-    def _shown(self, batch: EpisodeBatch, column: int) -> dict[str, np.ndarray]:
-        """What agents see in a column of a batch, as it is stored, `[B, ...]`."""
-        columns = [batch[key][:, column].to(self.data[key].dtype) for key in self._observed]
-        return dict(zip(self._observed, received(columns), strict=True))
+    def _shown(self, batch: EpisodeBatch, t: int) -> dict[str, np.ndarray]:
+        """What agents see at a time step of a batch, as it is stored, `[B, ...]`."""
+        shown = [batch[key][:, t].to(self.data[key].dtype) for key in self._observed]
+        return dict(zip(self._observed, received(shown), strict=True))
 
-    def _waits(self, source: int, waiting: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """What the steps `waiting[rows]` of a source show."""
-        places = waiting[rows] % self.capacity
+    def _waits(self, source: int, waiting: np.ndarray, entries: np.ndarray) -> dict[str, np.ndarray]:
+        """What the steps `waiting[entries]` of a source show."""
+        places = waiting[entries] % self.capacity
         if self.device == "cpu":
             return {key: self.data[key].numpy()[places] for key in self._observed}
         numbers, shown = self._last.get(source, (np.zeros(0), {}))
-        if len(numbers) == len(waiting) and (numbers[rows] == waiting[rows]).all():
-            return {key: values[rows] for key, values in shown.items()}
+        if len(numbers) == len(waiting) and (numbers[entries] == waiting[entries]).all():
+            return {key: values[entries] for key, values in shown.items()}
         there = to_device(th.from_numpy(places), self.device)
         return dict(zip(self._observed, received([self.data[key][there] for key in self._observed]), strict=True))
 
@@ -197,26 +197,26 @@ class FrameRing:
 
     def batch(self, numbers: np.ndarray, filled: np.ndarray | None = None) -> EpisodeBatch:
         """The steps `numbers` int64 `[B, T]` as a batch; zeros where `filled`, bool of the same shape, is false."""
-        size, columns = numbers.shape
+        size, length = numbers.shape
         places = to_device(th.from_numpy(numbers.reshape(-1) % self.capacity), self.device)
         data: dict[str, th.Tensor] = {}
         for key, stored in self.data.items():
             values = stored.index_select(0, places)
             if (dtype := self.scheme[key].get("dtype", th.float32)) is not stored.dtype:
                 values = values.to(dtype)
-            data[key] = values.view(size, columns, *stored.shape[1:])
+            data[key] = values.view(size, length, *stored.shape[1:])
         for key, (new_key, transforms) in self.preprocess.items():
             derived = data[key]
             for transform in transforms:
                 derived = transform.transform(derived)
             data[new_key] = derived
-        data["filled"] = self._ones.expand(size, columns, 1)
+        data["filled"] = self._ones.expand(size, length, 1)
         if filled is not None and not filled.all():
             here = to_device(th.from_numpy(filled), self.device)
             for key, values in data.items():
-                data[key] = values * here.view(size, columns, *[1] * (values.dim() - 2)).to(values.dtype)
+                data[key] = values * here.view(size, length, *[1] * (values.dim() - 2)).to(values.dtype)
         names = SimpleNamespace(transition_data=data, episode_data={})
-        return EpisodeBatch(self.scheme, self.groups, size, columns, data=names, device=self.device)
+        return EpisodeBatch(self.scheme, self.groups, size, length, data=names, device=self.device)
 
 
 def _course(batch: EpisodeBatch, rollout: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

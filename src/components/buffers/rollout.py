@@ -23,9 +23,9 @@ class NewestRollout:
     journal = None
 
     def __init__(
-        self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
+        self, scheme: dict, groups: dict, max_seq_length: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ) -> None:
-        size = batch_bytes(scheme, groups, preprocess, args.batch_size_run, columns)
+        size = batch_bytes(scheme, groups, preprocess, args.batch_size_run, max_seq_length)
         self.takes = [(SAMPLE, args.device, size)]
         require_memory(
             f"A training sample (a rollout of {args.batch_size_run} environments)",

@@ -17,13 +17,13 @@ from utils.tensors.devices import AUTO, CPU, device_memory
 BYTES_BESIDE = 30
 
 
-def device_of(args: Any, columns: int, size: int) -> tuple[str, str]:
+def device_of(args: Any, max_seq_length: int, size: int) -> tuple[str, str]:
     """See `place_of`; a folder is mapped into main memory.
 
-    `buffer_cpu_only=auto` takes main memory for rollouts of one step, of two `columns`: inserting them there waits for
+    `buffer_cpu_only=auto` takes main memory for rollouts of one step: inserting them there waits for
     no copy. On an H200 `sac_discrete` made 80 steps a second so, and 56 with its buffer on the card.
     """
-    if args.buffer_folder or (args.buffer_cpu_only == AUTO and columns == 2):
+    if args.buffer_folder or (args.buffer_cpu_only == AUTO and max_seq_length == 2):
         return CPU, ""
     return place_of(args.buffer_cpu_only, args.device, size)
 
@@ -40,7 +40,7 @@ def room_of(scheme: dict, groups: dict, preprocess: dict, capacity: int) -> int:
 
 
 def require_room(
-    scheme: dict, groups: dict, columns: int, preprocess: dict, args: Any, device: str, capacity: int
+    scheme: dict, groups: dict, max_seq_length: int, preprocess: dict, args: Any, device: str, capacity: int
 ) -> None:
     """Refuse a buffer of `capacity` steps that there is no room for, or that has none for a rollout.
 
@@ -48,7 +48,7 @@ def require_room(
         ConfigError, MusterError: see `TransitionReplay`.
     """
     # beside the steps that wait for it
-    rollout = args.batch_size_run * (columns + 1)
+    rollout = args.batch_size_run * (max_seq_length + 1)
     if capacity < rollout:
         raise ConfigError(f"buffer_size={capacity} does not hold a rollout, which takes up to {rollout} steps.")
     size = room_of(scheme, groups, preprocess, capacity)

@@ -30,7 +30,7 @@ NOTHING, LEARNED, HELD_OUT = 0, 1, 2
 class TransitionReplay:
     """The last `buffer_size` steps; a sample is `batch_size` transitions, drawn with replacement (`Buffer`).
 
-    A sample has two columns, a step and what follows it; the transforms of `sample_transforms` make others
+    A sample has two time steps, one and what follows it; the transforms of `sample_transforms` make others
     (`components.sampling`). What follows a truncated step is the last frame of its episode. With `priority_alpha`,
     transitions are drawn in proportion to their priority to this power, and a sample has the constant fields `ids`
     (int64 `[B]`) and `weights` (float32 `[B]`, importance sampling's, the largest is 1).
@@ -41,13 +41,13 @@ class TransitionReplay:
     """
 
     def __init__(
-        self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
+        self, scheme: dict, groups: dict, max_seq_length: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ) -> None:
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         size = room_of(scheme, groups, preprocess, args.buffer_size)
-        device, told = device_of(args, columns, size)
+        device, told = device_of(args, max_seq_length, size)
         self.kept_on, self.taken_on = device, "cpu"
-        self._room = partial(require_room, scheme, groups, columns, preprocess, args, device)
+        self._room = partial(require_room, scheme, groups, max_seq_length, preprocess, args, device)
         self._room(args.buffer_size)
         logger.console_logger.info(f"Replay buffer: {args.buffer_size} steps, up to {readable_size(size)}{told}")
         sample = batch_bytes(scheme, groups, preprocess, args.batch_size, 2)
@@ -95,7 +95,7 @@ class TransitionReplay:
             before = np.zeros(len(begins), dtype=bool)
         if self.args.hold_out_redraw:
             redrawn = np.random.random(begins.shape) < self.args.hold_out_redraw
-            redrawn[:, 0] = False  # as the last column of the rollout before, it was
+            redrawn[:, 0] = False  # as the last step of the rollout before, it was
             begins = begins | redrawn
         if not np.count_nonzero(begins):
             self._row_held_out[source] = before

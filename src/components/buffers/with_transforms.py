@@ -16,11 +16,13 @@ from components.sampling.listed import Listed, listed_transforms
 from components.update_plan import Supply
 
 
-def build_buffer(name: str, scheme: dict, groups: dict, columns: int, preprocess: dict, args: Any, logger: Any) -> Any:
+def build_buffer(
+    name: str, scheme: dict, groups: dict, max_seq_length: int, preprocess: dict, args: Any, logger: Any
+) -> Any:
     """The registered buffer of this name, with its transforms if the config lists any."""
     if not (args.store_transforms or args.sample_transforms or args.debug_transforms):
-        return REGISTRY[name](scheme, groups, columns, preprocess, args, logger)
-    return TransformedBuffer(name, scheme, groups, columns, preprocess, args, logger)
+        return REGISTRY[name](scheme, groups, max_seq_length, preprocess, args, logger)
+    return TransformedBuffer(name, scheme, groups, max_seq_length, preprocess, args, logger)
 
 
 class TransformedBuffer:
@@ -31,7 +33,14 @@ class TransformedBuffer:
     """
 
     def __init__(
-        self, name: str, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
+        self,
+        name: str,
+        scheme: dict,
+        groups: dict,
+        max_seq_length: int,
+        preprocess: dict,
+        args: SimpleNamespace,
+        logger: Any,
     ):
         store, sample = transforms_of({**vars(args), "buffer": name})
         console = logger.console_logger
@@ -43,7 +52,7 @@ class TransformedBuffer:
             return Compose(transforms, TransformContext(key, args, None if quiet else console), args.debug_transforms)
 
         self._store, self._sample = composed("store_transforms", store), composed("sample_transforms", sample)
-        tried = composed("store_transforms", store, quiet=True)(_zeros(scheme, groups, columns, preprocess))
+        tried = composed("store_transforms", store, quiet=True)(_zeros(scheme, groups, max_seq_length, preprocess))
         derived = {new for new, _ in preprocess.values()} | {"filled"}
         scheme = {key: info for key, info in tried.scheme.items() if key not in derived}
         self._buffer = REGISTRY[name](scheme, groups, tried.max_seq_length, preprocess, args, logger)
@@ -106,8 +115,8 @@ class TransformedBuffer:
         self._sample.load_state_dict(state["sample_units"])
 
 
-def _zeros(scheme: dict, groups: dict, columns: int, preprocess: dict) -> EpisodeBatch:
+def _zeros(scheme: dict, groups: dict, max_seq_length: int, preprocess: dict) -> EpisodeBatch:
     """A row of filled steps."""
-    batch = EpisodeBatch(scheme, groups, 1, columns, preprocess=preprocess)
+    batch = EpisodeBatch(scheme, groups, 1, max_seq_length, preprocess=preprocess)
     batch["filled"].fill_(1)
     return batch

@@ -10,8 +10,8 @@ A transform of the user's own is a function in a plugin: `REGISTRY["mine"] = fun
     leaves: a function `(following, **options)`: how many steps follow the first of each row, of those that did before
         (None: not known); none: as many
 
-Forms: "drawn", steps that a buffer of transitions has drawn and not read yet (`sampling.drawn`); "columns", rows of
-several steps (`EpisodeBatch`); "steps", rows of one step; "parts", several such batches (`sampling.minibatches`).
+Forms: "drawn", steps that a buffer of transitions has drawn and not read yet (`sampling.drawn`); "columns", sequences
+of several steps (`EpisodeBatch`); "steps", rows of one step; "parts", several such batches (`sampling.minibatches`).
 """
 
 from utils.config.options import COPIES, STEPS, Option
@@ -26,7 +26,7 @@ MINIBATCHES = {
 REGISTRY.declare(
     "next_states",
     "components.sampling.windows:next_states",
-    "drawn steps with what follows each: two columns",
+    "drawn steps with what follows each: two time steps",
     options={},
     takes=("drawn",),
     gives="columns",
@@ -44,7 +44,7 @@ REGISTRY.declare(
 REGISTRY.declare(
     "last_chunk",
     "components.sampling.windows:last_chunk",
-    "the newest steps of each row, and the column after them",
+    "the newest steps of each sequence, and the one after them",
     options={"steps": Option(1, "how many", at_least=1, at_most=STEPS)},
     takes=("columns",),
     leaves=lambda following, steps: None if following is None else min(following, steps),
@@ -52,7 +52,7 @@ REGISTRY.declare(
 REGISTRY.declare(
     "truncate",
     "components.sampling.windows:truncate",
-    "without the last columns",
+    "without the last time steps",
     options={"columns": Option(1, "how many are left out", at_least=1, at_most=STEPS)},
     takes=("columns",),
     leaves=lambda following, columns: None if following is None else max(0, following - columns),
@@ -68,7 +68,7 @@ REGISTRY.declare(
 REGISTRY.declare(
     "n_step",
     "components.sampling.estimates:n_step",
-    "two columns: several rewards as one, the state after them, and the field discount",
+    "two time steps: several rewards as one, the state after them, and the field discount",
     options={
         "steps": Option(3, "the most rewards", at_least=1, at_most=STEPS),
         "gamma": GAMMA,
@@ -100,7 +100,7 @@ REGISTRY.declare(
 REGISTRY.declare(
     "potential_shaping",
     "components.sampling.mini_races:potential_shaping",
-    "adds the discounted next potential, less the present one, to the reward of two columns",
+    "adds the discounted next potential, less the present one, to the reward of two time steps",
     options={
         "field": Option("state_potential", "the field of potentials"),
         "optional": Option(False, "leave rewards as they are where there is no such field"),
@@ -125,7 +125,7 @@ REGISTRY.declare(
 REGISTRY.declare(
     "returns",
     "components.sampling.estimates:returns",
-    "adds returns: discounted rewards to the end; after a truncation, and in the last column, with the field value",
+    "adds returns: discounted rewards to the end; after a truncation, and in the last step, with the field value",
     options={"gamma": GAMMA},
     takes=("columns",),
     needs=("reward", "terminated"),

@@ -32,10 +32,10 @@ class Drawn:
         numbers = np.empty((len(self.numbers), steps + 1), dtype=np.int64)
         known = np.ones(numbers.shape, dtype=bool)
         numbers[:, 0] = self.numbers
-        for column in range(steps):
-            before = numbers[:, column]
-            numbers[:, column + 1] = after = self.ring.following(before)
-            known[:, column + 1] = after != before
+        for t in range(steps):
+            before = numbers[:, t]
+            numbers[:, t + 1] = after = self.ring.following(before)
+            known[:, t + 1] = after != before
         batch = self.ring.batch(numbers, known)
         if self.constant:
             scheme = {

@@ -12,7 +12,7 @@ from utils import rl_utils
 def n_step(
     batch: EpisodeBatch, context: Any, steps: int, gamma: float | None = None, greedy_only: bool = False
 ) -> EpisodeBatch:
-    """Rows' first step with up to `steps` rewards, and the state after them (Sutton & Barto 2018, section 7.1).
+    """Each entry's first step with up to `steps` rewards, and the state after them (Sutton & Barto 2018, section 7.1).
 
     Rewards are those of the valid transitions from the first on, discounted and added up; `terminated` and
     `truncated` are those of the last one. With `greedy_only` they stop before an action that was not greedy, of any
@@ -22,10 +22,10 @@ def n_step(
     - `n_steps`, int64 `[B]`: their number;
     - `rewards`, `[B, steps, ...]`: cumulative, entry j with j + 1 rewards; from `n_steps` on as the last one;
     - `gammas`, float32 `[B, steps]`: gamma to the power j + 1;
-    - `terminal_actions`, float32 `[B]`: actions to the end by termination; infinite if it is not in these columns.
+    - `terminal_actions`, float32 `[B]`: actions to the end by termination; infinite if it is not in these steps.
 
     Returns:
-        a batch of two columns.
+        a batch of two time steps.
 
     Raises:
         ConfigError: decisions do not say whether they were greedy, and `greedy_only` needs that.
@@ -39,17 +39,17 @@ def n_step(
         counted[:, 1:] *= greedy
     taken = counted.cumprod(dim=1)
     number = taken.sum(dim=1).clamp(min=1).long()
-    rows = th.arange(len(number), device=number.device)
+    entries = th.arange(len(number), device=number.device)
     exponents = th.arange(taken.size(1), device=taken.device)
     weights = taken * gamma**exponents
     rewards = batch["reward"]
     rewards = (rewards[:, : taken.size(1)] * weights.view(*weights.shape, *[1] * (rewards.dim() - 2))).cumsum(dim=1)
-    columns = th.stack([th.zeros_like(number), number], dim=1)
-    data = {key: x[rows.unsqueeze(1), columns] for key, x in batch.data.transition_data.items()}
-    data["reward"][:, 0] = rewards[rows, number - 1]
+    places = th.stack([th.zeros_like(number), number], dim=1)
+    data = {key: x[entries.unsqueeze(1), places] for key, x in batch.data.transition_data.items()}
+    data["reward"][:, 0] = rewards[entries, number - 1]
     for end in ("terminated", "truncated"):
         if end in data:
-            data[end][:, 0] = batch[end][rows, number - 1]
+            data[end][:, 0] = batch[end][entries, number - 1]
     ended = batch["terminated"][:, : taken.size(1)].squeeze(2) * valid.cumprod(dim=1)
     known = {
         "discount": gamma ** number.float(),
@@ -75,7 +75,7 @@ def returns(batch: EpisodeBatch, context: Any, gamma: float | None = None) -> Ep
     following = _values(batch)[:, 1:] if "value" in batch.scheme else th.zeros_like(rewards)
     ended = rl_utils.terminations(batch)
     found = rl_utils.n_step_returns(rewards, ended, mask, following, gamma, max(1, rewards.size(1)))
-    return with_more(batch, {"returns": _with_a_last_column(found)})
+    return with_more(batch, {"returns": _with_a_last_step(found)})
 
 
 def gae(
@@ -94,7 +94,7 @@ def gae(
     if normalise:
         counted = found[mask.expand_as(found) > 0]
         found = (found - counted.mean()) / (counted.std(correction=0) + 1e-5) * mask
-    return with_more(batch, {"advantages": _with_a_last_column(found), "returns": _with_a_last_column(targets)})
+    return with_more(batch, {"advantages": _with_a_last_step(found), "returns": _with_a_last_step(targets)})
 
 
 def _values(batch: EpisodeBatch) -> th.Tensor:
@@ -103,6 +103,6 @@ def _values(batch: EpisodeBatch) -> th.Tensor:
     return values.squeeze(3) if values.dim() == 4 else values
 
 
-def _with_a_last_column(x: th.Tensor) -> th.Tensor:
-    """Zeros for the last column, from which no transition starts."""
+def _with_a_last_step(x: th.Tensor) -> th.Tensor:
+    """Zeros for the last step, from which no transition starts."""
     return th.cat([x, th.zeros_like(x[:, :1])], dim=1)

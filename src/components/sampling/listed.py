@@ -16,7 +16,7 @@ LISTS = ("store_transforms", "sample_transforms")
 # how each form is made of which
 WORDS = {
     "drawn": "steps that were drawn and not read yet",
-    "columns": "rows of several steps",
+    "columns": "sequences of several steps",
     "steps": "single steps",
     "parts": "parts",
 }

@@ -19,7 +19,7 @@ def mini_race(
 ) -> EpisodeBatch:
     """Samples of `n_step` as parts of races that last `horizon` steps.
 
-    Each row starts at a random time t of a mini-race (`race_times`) and is over where that ends, or the episode does:
+    Each entry starts at a random time t of a mini-race (`race_times`) and is over where that ends, or the episode does:
     its rewards beyond are left out, and `terminated` is 1. Values are then those of the next `horizon` steps, which
     bounds them with a discount of 1, too. An action at time 0 sees the whole horizon: so acting shows agents the time
     0.
@@ -35,9 +35,9 @@ def mini_race(
     after = t + batch["n_steps"]
     number = batch["n_steps"] - (after - horizon).clamp(min=0)
     over = (number >= batch["terminal_actions"]) | (after >= horizon)
-    rows = th.arange(len(t), device=t.device)
+    entries = th.arange(len(t), device=t.device)
     rewards, terminated = batch["reward"].clone(), batch["terminated"].clone()
-    rewards[:, 0] = batch["rewards"][rows, number - 1]
+    rewards[:, 0] = batch["rewards"][entries, number - 1]
     terminated[:, 0, 0] = over.to(terminated.dtype)
     fields = {"reward": rewards, "terminated": terminated}
     if field:
@@ -45,9 +45,9 @@ def mini_race(
         _require_room_for_the_time(batch, context.key, field, index)
         fields[field] = batch[field].clone()
         per_agent = [1] * (fields[field].dim() - 3)
-        for column, time in enumerate((t, after)):
-            fields[field][:, column, ..., index] = (time * per_step).view(-1, *per_agent).to(fields[field].dtype)
-    return with_more(batch, fields, {"discount": batch["gammas"][rows, number - 1], "mini_race_time": t})
+        for step, time in enumerate((t, after)):
+            fields[field][:, step, ..., index] = (time * per_step).view(-1, *per_agent).to(fields[field].dtype)
+    return with_more(batch, fields, {"discount": batch["gammas"][entries, number - 1], "mini_race_time": t})
 
 
 def _require_room_for_the_time(batch: EpisodeBatch, key: str, field: str, index: int) -> None:
@@ -87,14 +87,14 @@ def race_times(size: int, horizon: int, early: int, late: int) -> np.ndarray:
 
 
 def potential_shaping(batch: EpisodeBatch, context: Any, field: str, optional: bool = False) -> EpisodeBatch:
-    """Two columns with gamma Phi(s') - Phi(s) added to the reward, Phi(s') = 0 behind an end (Ng et al. 1999).
+    """Two time steps with gamma Phi(s') - Phi(s) added to the reward, Phi(s') = 0 behind an end (Ng et al. 1999).
 
     Args:
         field: Phi, `[B, 2, 1]`, or of each agent `[B, 2, n, 1]`; added up where the reward is the team's.
         optional: rewards stay as they are if the batch has no such field.
 
     Raises:
-        ConfigError: the batch has no such field, it is no number, or there are other columns.
+        ConfigError: the batch has no such field, it is no number, or there are other steps.
     """
     if optional and field not in batch.scheme:
         return batch
@@ -114,7 +114,8 @@ def _require_potential(batch: EpisodeBatch, key: str, field: str) -> None:
     require_fields(batch, f"{key}: potential_shaping", [field])
     if batch.max_seq_length != 2:
         raise ConfigError(
-            f"{key}: potential_shaping takes two columns, and there are {batch.max_seq_length}. Put it behind n_step."
+            f"{key}: potential_shaping takes two time steps, and there are {batch.max_seq_length}. "
+            "Put it behind n_step."
         )
     if batch[field].size(-1) != 1:
         raise ConfigError(

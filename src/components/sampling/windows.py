@@ -1,4 +1,4 @@
-"""Transforms that choose steps and columns."""
+"""Transforms that choose time steps."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +9,7 @@ from utils.tensors.devices import to_device
 
 
 def next_states(drawn: Drawn, context: Any) -> EpisodeBatch:
-    """Each drawn step and what follows it: two columns."""
+    """Each drawn step and what follows it: two time steps."""
     return drawn.window(1)
 
 
@@ -19,17 +19,17 @@ def window(drawn: Drawn, context: Any, steps: int) -> EpisodeBatch:
 
 
 def last_chunk(batch: EpisodeBatch, context: Any, steps: int) -> EpisodeBatch:
-    """The last `steps` + 1 columns, or all if there are fewer."""
+    """The last `steps` + 1 time steps, or all if there are fewer."""
     return batch[:, max(0, batch.max_seq_length - steps - 1) :]
 
 
 def truncate(batch: EpisodeBatch, context: Any, columns: int) -> EpisodeBatch:
-    """All but the last `columns`."""
+    """All but the last `columns` time steps."""
     return batch[:, : max(0, batch.max_seq_length - columns)]
 
 
 def flatten(batch: EpisodeBatch, context: Any, counted: bool = False) -> EpisodeBatch:
-    """Every filled step as a row of one column, row by row; constant fields are repeated.
+    """Every filled step as an entry of its own, entry by entry; constant fields are repeated.
 
     Args:
         counted: only those that are learned from, by the field `mask` of actor-critic learners.

@@ -6,7 +6,7 @@ from typing import Any
 import torch as th
 
 AGENTS = "agents"
-# the field of a rollout with the memory from before its first column; for trees `<BEFORE>/<path of the leaf>`
+# the field of a rollout with the memory from before its first step; for trees `<BEFORE>/<path of the leaf>`
 BEFORE = "hidden_before"
 # the field with the memory after each decision; for trees `<MEMORY>/<path of the leaf>`
 MEMORY = "hidden_state"
@@ -58,7 +58,7 @@ def placing_fields(scheme: Scheme) -> tuple[str, ...]:
 
 
 def is_rollout(batch: Any) -> bool:
-    """Whether a batch has the memory from before its first column, and episodes that start within its rows."""
+    """Whether a batch has the memory from before its first step, and episodes that start within its rows."""
     return BEFORE in batch.scheme or any(key.startswith(f"{BEFORE}/") for key in batch.scheme)
 
 

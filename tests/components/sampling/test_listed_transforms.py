@@ -28,7 +28,7 @@ CATALOGUE = [
     (
         "transitions",
         {"sample_transforms": ["next_states", "flatten", "n_step"]},
-        r"'n_step' stands after 'flatten', which gives single steps; it takes rows of several steps\. Put it before",
+        r"'n_step' stands after 'flatten', which gives single steps; it takes sequences .* Put it before",
     ),
     (
         "transitions",
@@ -59,7 +59,7 @@ CATALOGUE = [
     (
         "episodes",
         {"sample_transforms": ["next_states"]},
-        r"'next_states' stands first, on the buffer's rows of several",
+        r"'next_states' stands first, on the buffer's sequences of several",
     ),
     ("episodes", {"store_transforms": ["flatten"]}, r"store_transforms ends with single steps.* Leave flatten out"),
     ("episodes", {"sample_transforms": ["cut_rows"]}, r"only learners call 'cut_rows'"),

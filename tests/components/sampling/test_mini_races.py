@@ -205,7 +205,7 @@ def test_a_potential_is_one_number_of_the_batch(transforms, message):
 
 def test_potentials_of_more_than_two_columns_would_be_those_of_the_first_step_only():
     batch, _ = race(3, [1, 1, 1], True, 3)
-    with pytest.raises(ConfigError, match=r"takes two columns, and there are 3\. Put it behind n_step"):
+    with pytest.raises(ConfigError, match=r"takes two time steps, and there are 3\. Put it behind n_step"):
         chain({"potential_shaping": {"field": "reward"}})(batch)
 
 

@@ -1,4 +1,4 @@
-"""Columns by agent, against tables made by hand, and what learners make of them."""
+"""Steps by agent, against tables made by hand, and what learners make of them."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,14 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
-from components.stream_columns import by_stream, columns_of
+from components.stream_steps import by_stream, stream_steps
 from envs.contract.groups import stream_groups
 from small_streams import stream_spec
 from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 
 
-def columns(text, over=(), filled=None):
-    """Of one agent in one environment. A word for each column: what it shows, then how the step ends.
+def steps(text, over=(), filled=None):
+    """Of one agent in one environment. A word for each step: what it shows, then how the step ends.
 
     . silent, a asks, b begins; + its stream terminates, - it is interrupted. The reward of step t is t + 1.
     """
@@ -23,14 +23,14 @@ def columns(text, over=(), filled=None):
     ends = np.zeros((1, len(words)), dtype=bool)
     ends[0, list(over)] = True
     known = np.ones((1, len(words)), dtype=bool) if filled is None else np.array([filled], dtype=bool)
-    return columns_of(flag("ab"), flag("b"), reward, flag("+"), flag("-"), ends, known)
+    return stream_steps(flag("ab"), flag("b"), reward, flag("+"), flag("-"), ends, known)
 
 
 def table(found):
-    """Each placed column: where from, c for closing; its reward; + or - for the ends. " " is a gap."""
+    """Each placed step: where from, c for closing; its reward; + or - for the ends. " " is a gap."""
     words = [""] * found.count
-    for column, source, closing in zip(found.columns, found.sources, found.closing, strict=True):
-        words[column] = f"{'c' if closing else ''}{source}"
+    for step, source, closing in zip(found.steps, found.sources, found.closing, strict=True):
+        words[step] = f"{'c' if closing else ''}{source}"
     for c in range(found.count):
         reward = found.reward[0, c, 0]
         words[c] += f":{reward:g}" if reward else ""
@@ -41,16 +41,16 @@ def table(found):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # who always asks keeps its columns; the last one has no step
+        # who always asks keeps its steps; the last one has no step
         ("b a a a", ["0:1", "1:2", "2:3", "3"]),
-        # an end, and a new stream at once: its end gets a column
+        # an end, and a new stream at once: its end gets a step
         ("b a+ b a", ["0:1", "1:2+", "c2", "2:3", "3"]),
         ("b- b a", ["0:1-", "c1", "1:2", "2"]),
         # silence: rewards of all steps until it asks again
         ("b . . a . a", ["0:6", "3:9", "5"]),
         # an end in silence, a start later
         ("b . .+ . b a", ["0:6+", "c3", "4:5", "5"]),
-        # one that never asks again has no next column: nothing is learned from its last
+        # one that never asks again has no next step: nothing is learned from its last
         ("b a . .", ["0:1", "1:5"]),
         # an end of a decision of the rollout before
         (". .+ b a", ["2:3", "3"]),
@@ -60,21 +60,21 @@ def table(found):
         ("a+ b a", ["0:1+", "c1", "1:2", "2"]),
     ],
 )
-def test_columns_of_one_agent(text, expected):
-    assert table(columns(text)) == expected
+def test_steps_of_one_agent(text, expected):
+    assert table(steps(text)) == expected
 
 
 def test_the_end_of_an_episode_cuts_its_agents_off():
-    # column 2 shows the end; who asks there does not act, and rewards of that column are none
-    assert table(columns("b a a b a", over=[1])) == ["0:1", "1:2-", "2", "3:4", "4"]
+    # step 2 shows the end; who asks there does not act, and has no reward
+    assert table(steps("b a a b a", over=[1])) == ["0:1", "1:2-", "2", "3:4", "4"]
     # silent at the end: no next observation, so nothing to learn from
-    assert table(columns("b a . b a", over=[1])) == ["0:1", "1:2", "", "3:4", "4"]
-    # it ended by itself in the same step, and would have begun anew
-    assert table(columns("b a+ b b a", over=[1])) == ["0:1", "1:2+", "c2", "3:4", "4"]
+    assert table(steps("b a . b a", over=[1])) == ["0:1", "1:2", "", "3:4", "4"]
+    # it ended by itself in the same step, and would have begun again
+    assert table(steps("b a+ b b a", over=[1])) == ["0:1", "1:2+", "c2", "3:4", "4"]
 
 
-def test_a_column_that_is_not_filled_shows_nobody():
-    assert table(columns("a b a", filled=[0, 1, 1])) == ["1:2", "2"]
+def test_a_step_that_is_not_filled_shows_nobody():
+    assert table(steps("a b a", filled=[0, 1, 1])) == ["1:2", "2"]
 
 
 N, T = 3, 60
@@ -84,7 +84,7 @@ def test_returns_are_those_of_streams_played_alone():
     """Random streams: each, known from its own records, has the returns that the rearranged batch gives it."""
     dice = np.random.default_rng(5)
     scheme, groups, preprocess = scheme_of(stream_spec(N, 2))
-    make = lambda columns: EpisodeBatch(scheme, groups, 1, columns, preprocess=preprocess)  # noqa: E731
+    make = lambda length: EpisodeBatch(scheme, groups, 1, length, preprocess=preprocess)  # noqa: E731
     batch = make(T)
     data = batch.data.transition_data
     data["filled"][:] = 1
