@@ -17,6 +17,7 @@ from collection.synchronous import SyncCollection
 from collection.transport import transport_of
 from collection.weights import SharedWeights
 from components.batch_state import batch_of_arrays
+from controllers.contract import controller
 from utils.errors import MusterError
 from utils.processes.stopping import GRACE, stop_requested
 
@@ -186,10 +187,8 @@ class Collectors(SyncCollection):
         return None if urgent and oldest.rollouts[0].version > versions[0] else oldest
 
     def _follow_exploration(self) -> None:
-        selector = getattr(self._mac, "action_selector", None)
-        if hasattr(selector, "anneal"):
-            # the exploration while acting is part of a policy that a learner differentiates
-            selector.anneal(self.t_env)
+        # the exploration while acting is part of a policy that a learner differentiates
+        controller(self._mac).anneal(self.t_env)
 
     @property
     def steps_in_play(self) -> int:

@@ -7,6 +7,7 @@ import torch as th
 
 from collection.contract import Experience, Opponents
 from collection.controller_weights import weights_of
+from controllers.contract import controller
 from runners.base import calls_of_a_test
 from utils.numbers.random_streams import RandomStream
 
@@ -84,9 +85,9 @@ class SyncCollection:
 
     def _experience(self, batch: Any, lag: int) -> Experience:
         """The rollout that is taken now."""
-        if self._acting_mac is not self._mac and hasattr(getattr(self._mac, "action_selector", None), "anneal"):
+        if self._acting_mac is not self._mac:
             # the exploration while acting is part of a policy that a learner differentiates
-            self._mac.action_selector.anneal(self.t_env)
+            controller(self._mac).anneal(self.t_env)
         self.t_env = self._runner.t_env
         episodes = getattr(self._runner, "episodes_brought", self._runner.batch_size)
         learning = None if self.opponents is None else self.opponents.learning

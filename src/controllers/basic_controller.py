@@ -12,12 +12,13 @@ from components.fixed_batch import FixedBatch
 from components.packing import PackedSteps
 from controllers import REGISTRY
 from controllers.agent_form import find_own_rows, wants_agent_axis
+from controllers.contract import unroll_by_steps
 from controllers.decisions import Decision, Extra, best_of, extras_of_choice
 from controllers.hidden_states import for_all_agents
 from controllers.inputs import AgentInputs, PackedInputs, RowInputs
 from controllers.one_network import OneNetwork
 from controllers.prepared import PreparedPasses
-from controllers.unroll import all_steps, sequences_with_starts, unroll_by_steps
+from controllers.unroll import all_steps, sequences_with_starts
 from envs.contract.fields import EXPLORES
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.policies.distributions import Categorical, Joint
@@ -68,12 +69,9 @@ class BasicMAC(OneNetwork):
         self.inputs = AgentInputs(scheme, args)
         input_shape = self._get_input_shape(scheme)
         self._build_agents(input_shape)
-        self._takes_parts = getattr(getattr(self, "agent", None), "takes_parts", False)
+        self._takes_parts = getattr(self.agent, "takes_parts", False)
         self._agent_axis = not self._takes_parts and wants_agent_axis(
-            getattr(self, "agent", None),
-            self.n_agents,
-            input_shape,
-            unless_clear=type(self).forward is not BasicMAC.forward,
+            self.agent, self.n_agents, input_shape, unless_clear=type(self).forward is not BasicMAC.forward
         )
         if self._shared_agent is not None:
             shapes = self.inputs.shapes if self._takes_parts else input_shape
@@ -103,8 +101,7 @@ class BasicMAC(OneNetwork):
 
     def _choose(self, batch, t: int, t_env: int, rows, test_mode: bool) -> tuple[Any, th.Tensor, th.Tensor]:
         """The selector's value, and its arguments: outputs and legal actions of the episodes `rows`."""
-        if hasattr(self.action_selector, "anneal"):
-            self.action_selector.anneal(t_env)
+        self.anneal(t_env)
         with th.no_grad():  # as a decorator, it takes twice as long
             outputs, legal = self._acting_outputs(batch, t, test_mode), batch["avail_actions"][:, t]
             if not (isinstance(rows, slice) and rows == slice(None)):

@@ -12,6 +12,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.one_copy import received
+from controllers.contract import controller
 from controllers.hidden_states import memory_fields, reset_where
 from envs.contract.groups import BEGINS, PRESENT
 from utils.errors import ConfigError
@@ -105,8 +106,9 @@ class Decider:
     def __init__(
         self, mac: Any, batch: EpisodeBatch, listener: Callable[[Decision, EpisodeBatch, int], None] | None = None
     ):
-        self._mac, self._batch, self._listener = mac, batch, listener
-        self._decides = getattr(mac, "supports_decide", False)
+        self._mac, self._batch, self._listener = controller(mac), batch, listener
+        self._names = f"mac={type(mac).__name__} with action_selector={type(self._mac.action_selector).__name__}"
+        self._decides = self._mac.supports_decide
         if not self._decides:
             parameters = inspect.signature(mac.select_actions).parameters
             self._takes_rows = "bs" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -158,10 +160,8 @@ class Decider:
         value = decision.extra(key)
         if value is not None:
             return value
-        selector = getattr(self._mac, "action_selector", None)
         raise ConfigError(
-            f"The learner needs the batch field '{key}', which mac={type(self._mac).__name__} with "
-            f"action_selector={type(selector).__name__} does not offer; it offers "
+            f"The learner needs the batch field '{key}', which {self._names} does not offer; it offers "
             f"{', '.join(decision.extras) or 'actions only'}. See docs/own_learner.md, 'Additional fields'."
         )
 
@@ -171,11 +171,11 @@ def own_memories(mac: Any, batch: EpisodeBatch, t: int) -> Iterator[None]:
     """While `mac` decides at step `t`: who begins there starts without memory, and who does not ask keeps its own.
 
     Args:
-        mac: a controller; nothing happens to one without memory.
+        mac: a `Controller`; nothing happens to one without memory.
         batch: B episodes of n agents with the fields `begins` and `present`.
         t: the step.
     """
-    hidden = getattr(mac, "hidden_states", None)
+    hidden = mac.hidden_states
     if not is_tree(hidden):
         yield
         return

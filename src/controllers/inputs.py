@@ -35,18 +35,6 @@ def field_before(key: str) -> str:
     return "last_actions_before" if key == "actions_onehot" else f"{key}_before"
 
 
-def known_before(mac: Any, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.Tensor]:
-    """A controller's inputs from before the present step of B environments, as fields of a rollout, `[B, n, ...]` each.
-
-    Its memory `hidden`, and the actions before, which are in the first step of `acting`: zeros at the start of an
-    episode.
-    """
-    if hasattr(mac, "known_before"):
-        return mac.known_before(hidden, acting)
-    memory = fields_before(hidden, acting.batch_size, acting.groups[AGENTS])
-    return memory | {field_before(key): acting[key][:, 0] for key in action_fields(acting.scheme)}
-
-
 def known_before_steps(
     batch: EpisodeBatch, memory: Tree, initial: Tree, starts: th.Tensor, steps: th.Tensor
 ) -> dict[str, th.Tensor]:

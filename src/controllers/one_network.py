@@ -3,20 +3,17 @@
 import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
 
 import torch as th
 import torch.nn as nn
 
 from checkpoints.model_files import load_weights, save_weights
 from components.one_copy import moved
+from controllers.contract import Controller
 
 
-class OneNetwork:
+class OneNetwork(Controller):
     """PyMARL's methods of a controller's weights, which are those of `agent`."""
-
-    # PyMARL's `init_hidden` and `forward`; see `modules.agents.agent` for what else controllers ask
-    agent: Any
 
     def parameters(self) -> Iterator[nn.Parameter]:
         return self.agent.parameters()

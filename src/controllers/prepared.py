@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch as th
 
+from controllers.contract import controller
 from controllers.inputs import AgentInputs
 from modules.agents.prepared import PreparedStep, has_prepared_form
 from utils.tensors.schemes import as_numbers
@@ -60,7 +61,7 @@ class PreparedPasses:
 
 def acts_prepared(mac: Any, scheme: Mapping[str, dict]) -> bool:
     """Whether a controller acts by prepared passes on the CPU, on batches of this scheme, derived fields included."""
-    if not (hasattr(mac, "supports_prepared") and _is_possible(mac)):
+    if not _is_possible(controller(mac)):
         return False
     observed, acted, _ = mac.inputs.order
     return all(scheme[key].get("dtype", th.float32) in COPIED for key in (*observed, *acted))

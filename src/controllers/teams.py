@@ -11,9 +11,9 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.team_views import TeamView
+from controllers.contract import Controller, controller
 from controllers.decisions import Decider, Decision
 from controllers.hidden_states import reset_where
-from controllers.inputs import known_before
 from utils.tensors.devices import to_device
 from utils.tensors.tensor_trees import Tree, map_tree
 
@@ -37,7 +37,7 @@ class Team:
         return [*([(self.mac, self.view.part(own))] if own else []), *others]
 
 
-class TeamControllers:
+class TeamControllers(Controller):
     """Asks each team's controller for the actions of its groups.
 
     Its memory, `hidden_states`, is the tree {team: memory}; models lie in a folder for each team. Whichever controllers
@@ -45,16 +45,12 @@ class TeamControllers:
 
     Args:
         teams: by name.
-
-    Attributes:
-        taken_over: groups that another controller plays since the last rollout; see `renewed`.
     """
 
     supports_decide = True
 
     def __init__(self, teams: Mapping[str, Team]):
         self.teams = dict(teams)
-        self.taken_over: frozenset[str] = frozenset()
         self._deciders: dict[tuple[str, tuple[str, ...]], tuple[EpisodeBatch, Any, Decider]] = {}
         self._episodes = 0
 
@@ -106,29 +102,22 @@ class TeamControllers:
         """The fields of a rollout with each team's memory from before its first step; see `known_before`."""
         known: dict[str, th.Tensor] = {}
         for name, team in self.teams.items():
-            for key, values in known_before(team.mac, hidden[name], team.view.of(acting)).items():
+            for key, values in controller(team.mac).known_before(hidden[name], team.view.of(acting)).items():
                 known |= {f"{group}/{key}": part for group, part in team.view.by_group(values).items()}
         return known
 
     @property
     def epsilons(self) -> dict[str, float]:
         """How much each team that learns explores, as far as its selector has an epsilon."""
-        found = {
-            name: getattr(getattr(team.mac, "action_selector", None), "epsilon", None)
+        return {
+            f"{name}/{key}".lstrip("/"): epsilon
             for name, team in self._learning()
+            for key, epsilon in controller(team.mac).epsilons.items()
         }
-        return {f"{name}/epsilon".lstrip("/"): epsilon for name, epsilon in found.items() if epsilon is not None}
-
-    @property
-    def action_selector(self) -> "TeamControllers":
-        """The selectors that can be annealed."""
-        return self
 
     def anneal(self, t_env: int) -> None:
-        """Let the selectors explore as much as they do after `t_env` steps."""
         for _, team in self._learning():
-            if hasattr(getattr(team.mac, "action_selector", None), "anneal"):
-                team.mac.action_selector.anneal(t_env)
+            controller(team.mac).anneal(t_env)
 
     def _learning(self) -> Iterator[tuple[str, Team]]:
         return ((name, team) for name, team in self.teams.items() if not team.frozen)
@@ -164,7 +153,7 @@ class TeamControllers:
 
     def _memory(self, team: Team) -> Tree:
         players = team.players()
-        memories = [getattr(mac, "hidden_states", None) for mac, _ in players]
+        memories = [controller(mac).hidden_states for mac, _ in players]
         return memory_of_all(memories, [view for _, view in players], team.view, self._episodes)
 
 

@@ -7,7 +7,8 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.packing import AllSteps, RolloutSteps
-from controllers.hidden_states import by_agent, has_rows, memory_before, reset_where
+from controllers.contract import controller, stacked
+from controllers.hidden_states import by_agent, memory_before, reset_where
 from controllers.inputs import field_before
 from utils.rl_utils import memory_starts
 from utils.tensors.schemes import action_fields, is_rollout
@@ -23,25 +24,7 @@ def unroll_mac(mac, batch) -> tuple[th.Tensor, Tree]:
     Returns:
         outputs `[B, T, n, A]`; hidden states `[B, T, n, H]` or a tree of such, or None if the controller has none.
     """
-    if is_rollout(batch):
-        return unroll_rollout_by_steps(mac, batch)
-    return mac.unroll(batch) if hasattr(mac, "unroll") else unroll_by_steps(mac, batch)
-
-
-def unroll_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
-    """`mac.init_hidden`, then `mac.forward(batch, t, **options)` at every step.
-
-    Hidden states are collected where `mac.hidden_states` has a row for each agent; a controller may keep its memory
-    otherwise.
-    """
-    mac.init_hidden(batch.batch_size)
-    outputs, hidden = [], []
-    for t in range(batch.max_seq_length):
-        outputs.append(mac.forward(batch, t=t, **options))
-        n_agents, state = outputs[-1].size(1), getattr(mac, "hidden_states", None)
-        if has_rows(state, batch.batch_size * n_agents):
-            hidden.append(by_agent(state, batch.batch_size, n_agents))
-    return th.stack(outputs, dim=1), _stacked(hidden) if hidden else None
+    return unroll_rollout_by_steps(mac, batch) if is_rollout(batch) else controller(mac).unroll(batch)
 
 
 def unroll_rollout_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
@@ -57,7 +40,7 @@ def unroll_rollout_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
         outputs.append(mac.forward(longer, t=t + 1, **options))
         state = mac.hidden_states
         hidden.append(by_agent(state, batch.batch_size, outputs[-1].size(1)))
-    return th.stack(outputs, dim=1), _stacked(hidden)
+    return th.stack(outputs, dim=1), stacked(hidden)
 
 
 def all_steps(batch: EpisodeBatch) -> RolloutSteps:
@@ -84,10 +67,6 @@ def sequences_with_starts(
         outputs.append(of_step)
         states.append(hidden)
     return th.cat(outputs), map_tree(lambda *leaves: th.cat(leaves), *states)
-
-
-def _stacked(states: list[Tree]) -> Tree:
-    return map_tree(lambda *leaves: th.stack(leaves, dim=1), *states)
 
 
 def behind_a_step(batch: EpisodeBatch, starts: th.Tensor) -> EpisodeBatch:
@@ -127,7 +106,7 @@ class BatchUnroll:
 
     def __init__(self, batch, mac, packed: bool = True):
         self.batch = batch
-        self._inputs = mac.packed_inputs(batch) if packed and hasattr(mac, "packed_inputs") else None
+        self._inputs = controller(mac).packed_inputs(batch) if packed else None
         self.packed = self._inputs is not None
         self._steps = AllSteps() if self._inputs is None else self._inputs.steps
         self.avail_actions: Any = self.take(batch["avail_actions"]) if "avail_actions" in batch.scheme else None

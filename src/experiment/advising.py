@@ -13,6 +13,7 @@ from checkpoints.model_files import model_to_play
 from checks import check_config
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
+from controllers.contract import controller
 from envs.contract.fields import declared_spec
 from envs.entities.acting import actions_for
 from envs.entities.actions import Action
@@ -56,7 +57,7 @@ class Advisor(Agent):
     """
 
     def __init__(self, run: LoadedRun):
-        if not getattr(run.mac, "supports_decide", False):
+        if not controller(run.mac).supports_decide:
             raise ConfigError(f"mac={run.args.mac} does not say how likely its choices are.")
         self._run = run
         env = EntityBatch(1, **run.args.env_args)

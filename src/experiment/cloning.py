@@ -9,6 +9,7 @@ import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
+from controllers.contract import controller
 from experiment.assembly import assemble_players, learner_for
 from experiment.recordings import Recording
 from learners.q_targets import masked_mean
@@ -44,7 +45,7 @@ def clone(args: SimpleNamespace, logger: Logger, recording: Recording, plan: Pla
     players = assemble_players(args, logger)
     players.runner.close_env()
     mac = players.mac
-    if not (getattr(mac, "memoryless", False) and hasattr(mac, "distribution")):
+    if not (controller(mac).memoryless and hasattr(mac, "distribution")):
         raise ConfigError(f"mac={args.mac}: cloning takes a policy without a memory, such as mac=entity_mac.")
     if chosen_fields(players.scheme) != ["actions"]:
         raise ConfigError("Cloning takes an environment with one field of discrete actions.")

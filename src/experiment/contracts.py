@@ -4,34 +4,17 @@ A part of the user's own may have any of these attributes: `PlainLearner.of(lear
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import torch as th
 from torch import nn
 
 from envs.contract.fields import EnvSpec
+from utils.answers import Answers
 from utils.tensors.devices import CPU
 
 
-class _Answers:
-    """The attributes of a part, and those of the class for what the part lacks."""
-
-    _part: Any = None
-
-    @classmethod
-    def of(cls, part: Any) -> Self:
-        answers = cls()
-        answers._part = part
-        return answers
-
-    def __getattribute__(self, name: str) -> Any:
-        part = object.__getattribute__(self, "_part")
-        if not name.startswith("_") and hasattr(part, name):
-            return getattr(part, name)
-        return object.__getattribute__(self, name)
-
-
-class PlainLearner(_Answers):
+class PlainLearner(Answers):
     """A learner of PyMARL's has `train`, `cuda`, `save_models` and `load_models`, and logs what it likes."""
 
     # updates that were left out because a value was not finite, and the last such value; None: it does not look
@@ -61,7 +44,7 @@ class PlainLearner(_Answers):
         """
 
 
-class PlainBuffer(_Answers):
+class PlainBuffer(Answers):
     """A buffer of the user's own has `insert`, `ready` and `sample`."""
 
     # the devices on which it keeps experience, and wants it ("": any)
@@ -75,7 +58,7 @@ class PlainBuffer(_Answers):
         return None
 
 
-class PlainRunner(_Answers):
+class PlainRunner(Answers):
     """A runner of PyMARL's plays whole episodes of an environment whose sizes it knows."""
 
     spec: EnvSpec | None = None
@@ -90,7 +73,7 @@ class PlainRunner(_Answers):
     last_infos: Mapping[Any, Mapping[Any, Any]] = {}
 
 
-class PlainCollection(_Answers):
+class PlainCollection(Answers):
     """A collection of the user's own may play rollouts to their ends, and log nothing of itself."""
 
     steps_in_play = 0

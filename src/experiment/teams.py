@@ -14,6 +14,7 @@ from checks.teams import team_config
 from components.episode_batch import EpisodeBatch
 from components.sampling.compose import Minibatches
 from components.team_views import TeamView
+from controllers.contract import controller
 from controllers.hidden_states import memory_fields
 from controllers.teams import Team, TeamControllers
 from envs.contract.fields import AGENTS, EnvSpec
@@ -85,7 +86,7 @@ class Member:
         Raises:
             ConfigError: there is no memory.
         """
-        if self.frozen or not getattr(self.mac, "keeps_memory", False):
+        if self.frozen or not controller(self.mac).keeps_memory:
             return {}
         self.mac.init_hidden(1)
         if not is_tree(self.mac.hidden_states):

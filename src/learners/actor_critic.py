@@ -7,6 +7,7 @@ import torch as th
 from components.sampling.compose import Compose, TransformContext
 from components.sampling.listed import listed_transforms
 from components.sampling.parts import with_fields
+from controllers.contract import controller
 from controllers.inputs import known_before_steps
 from controllers.unroll import BatchUnroll
 from learners.action_evaluation import ActionEvaluation, pi_max
@@ -57,7 +58,7 @@ class ActorCriticLearner(BaseLearner):
         self._actions = chosen_fields(scheme)
         self._masks = list(choice_masks(scheme).values())
         inputs = [*observed_fields(scheme), *state_fields(scheme), *action_fields(scheme), *self._actions, *self._masks]
-        inputs += getattr(mac, "input_fields", ())
+        inputs += controller(mac).input_fields
         self._inputs = list(dict.fromkeys(key for key in inputs if key in scheme))
 
     def evaluate_actions(self, batch: Any) -> ActionEvaluation:
@@ -90,7 +91,7 @@ class ActorCriticLearner(BaseLearner):
         """
         before = self.state_values.fields_before(batch)
         sample = with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates, before)
-        if chunk_length == 1 and getattr(self.mac, "memoryless", False):  # steps in any order
+        if chunk_length == 1 and controller(self.mac).memoryless:  # steps in any order
             return self.compose({"flatten": {"counted": True}})(sample)
         if chunk_length in (0, sample.max_seq_length) or not is_rollout(batch):
             return self.compose()(sample)

@@ -12,6 +12,7 @@ import torch.nn as nn
 from components.episode_batch import EpisodeBatch
 from components.fixed_batch import FixedBatch, tensors_of
 from components.one_copy import sent
+from controllers.contract import controller
 from learners import REGISTRY
 from learners.data_parallel import parallel_devices
 from learners.steps_on_gpu import StepsOnGpu
@@ -134,7 +135,7 @@ def captures_updates(args: SimpleNamespace) -> bool:
 def has_fixed_shapes(learner: Any) -> bool:
     """Whether a learner calls networks in shapes that the values of a batch do not decide."""
     mac = learner.mac
-    return not learner.unrolls or (getattr(mac, "supports_packing", False) and mac._agent_supports_packing())
+    return not learner.unrolls or (controller(mac).supports_packing and mac._agent_supports_packing())
 
 
 def why_nothing_is_captured(config: Mapping[str, Any]) -> str:

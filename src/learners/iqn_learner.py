@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch as th
 
+from controllers.contract import controller
 from learners.averages import AveragedWeights
 from learners.base import BaseLearner
 from learners.figures import Figure, figure
@@ -88,7 +89,7 @@ class IQNLearner(BaseLearner):
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
-        if not isinstance(getattr(mac, "agent", None), IQNAgent):
+        if not isinstance(controller(mac).agent, IQNAgent):
             raise ConfigError(f"learner={self.args.learner} needs agent=iqn with mac=basic_mac.")
         for key in ("quantiles", "acting_quantiles"):
             if mac.agent.implicit and vars(mac.agent.args)[key] % 2:

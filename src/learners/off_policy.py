@@ -9,6 +9,7 @@ import numpy as np
 import torch as th
 import torch.nn.functional as F
 
+from controllers.actor_controller import ActorMAC
 from learners.base import BaseLearner
 from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
@@ -45,7 +46,7 @@ class OffPolicyLearner(BaseLearner):
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
-        if not hasattr(mac, "policy_at"):
+        if not isinstance(mac, ActorMAC):
             raise ConfigError(f"learner={self.args.learner} needs mac=actor_mac, not {type(mac).__name__}.")
         self.critic, self.target_critic = self.add_network(
             "critic", critic_REGISTRY[self.args.critic](scheme, self.args)
@@ -105,7 +106,7 @@ class OffPolicyLearner(BaseLearner):
         return self._forward(lambda: critic(self._field(now.batch, t), taken, own, **which))
 
     def _field(self, batch: Any, t: int):
-        norms = getattr(self.mac, "normalisers", {})
+        norms = self.mac.normalisers
         return lambda key: norms[key].normalize(batch[key][:, t]) if key in norms else batch[key][:, t]
 
     def _learn_values(self, now: Transitions, log: bool = True) -> dict[str, Any]:

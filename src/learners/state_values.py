@@ -5,6 +5,7 @@ from typing import Any
 
 import torch as th
 
+from controllers.contract import controller
 from controllers.hidden_states import memory_before
 from controllers.inputs import known_before_steps
 from controllers.unroll import BatchUnroll
@@ -29,10 +30,10 @@ class StateValues:
     """
 
     def __init__(self, critic: Any, mac: Any, forward: Callable, size: int):
-        self._critic, self._mac, self._forward = critic, mac, forward
+        self._critic, self._mac, self._forward = critic, controller(mac), forward
         self.shared_trunk = hasattr(critic, "of_outputs")
         # of the environment, which the network that acts has for every agent
-        self._one_value = self.shared_trunk and getattr(mac, "one_value", False)
+        self._one_value = self.shared_trunk and self._mac.one_value
         self.memory = CriticMemory(size, critic) if getattr(critic, "rnn", None) is not None else None
         self._from_acting = False
 
@@ -43,7 +44,7 @@ class StateValues:
             ConfigError: the controller may have a memory, which the state after the last decision needs, and batches
                 do not keep it.
         """
-        if not (getattr(self._mac, "memoryless", False) or getattr(self._mac, "keeps_memory", False)):
+        if not (self._mac.memoryless or self._mac.keeps_memory):
             raise ConfigError(
                 "use_rollout_values=True needs a controller without a memory, such as mac=entity_mac, or "
                 "keep_memory=True, by which the state after the last decision is known."
@@ -68,7 +69,7 @@ class StateValues:
     def _last_step(self, batch: Any) -> Any:
         """The last step of a rollout, which starts from the memory after the decision before it."""
         last = batch[:, -1:]
-        if getattr(self._mac, "memoryless", False):
+        if self._mac.memoryless:
             return last
         rows, two = batch.batch_size, batch[:, -2:]
         self._mac.init_hidden(rows)
@@ -125,5 +126,5 @@ class StateValues:
         return self._normalised(lambda key: field_of(batch, key))
 
     def _normalised(self, field: Field) -> Field:
-        norms = getattr(self._mac, "normalisers", {})
+        norms = self._mac.normalisers
         return lambda key: norms[key].normalize(field(key)) if key in norms else field(key)

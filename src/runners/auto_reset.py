@@ -11,9 +11,9 @@ import torch as th
 from components.episode_buffer import EpisodeBatch
 from components.pending_writes import PendingWrites
 from components.step_writer import StepWriter
+from controllers.contract import controller
 from controllers.decisions import Decider
 from controllers.hidden_states import reset_where
-from controllers.inputs import known_before
 from runners.returns import EpisodeReturns
 from runners.step_checks import StepChecks
 from utils.errors import ConfigError
@@ -111,9 +111,9 @@ class AutoResetPlay:
         return observed
 
     def known_before(self) -> dict[str, th.Tensor]:
-        """The controller's inputs from before the present step, see `controllers.inputs.known_before`."""
+        """The controller's inputs from before the present step, see `controllers.contract`."""
         self.settle()
-        return known_before(self._mac, self.hidden_states, self._acting)
+        return controller(self._mac).known_before(self.hidden_states, self._acting)
 
     def settle(self) -> None:
         """Send what waits for the next decision."""
@@ -215,7 +215,7 @@ class AutoResetPlay:
     def take_over(self) -> None:
         """Let groups that another model plays from now on start without memory, if the controller knows of such."""
         self.settle()
-        if hasattr(self._mac, "renewed"):
+        if controller(self._mac).taken_over:
             self.hidden_states = self._mac.renewed(self.hidden_states, self._initial_hidden())
 
     def begin_next(self) -> None:
@@ -255,7 +255,7 @@ class AutoResetPlay:
 
     def _initial_hidden(self) -> Tree:
         self._mac.init_hidden(self.size)
-        return getattr(self._mac, "hidden_states", None)
+        return controller(self._mac).hidden_states
 
     def _require_memory(self) -> None:
         """Refuse a controller whose memory cannot be kept for each environment."""

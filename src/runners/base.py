@@ -8,6 +8,7 @@ import numpy as np
 
 from components.episode_buffer import EpisodeBatch
 from components.sizing import batch_bytes
+from controllers.contract import controller
 from envs.contract.infos import is_true
 from runners import REGISTRY
 from runners.best_episodes import BestEpisodes, best_episodes_of
@@ -204,7 +205,7 @@ class BaseRunner:
         if self.worker_restarts:
             self.logger.log_stat("worker_restarts", self.worker_restarts, self.t_env)
         self._log(self.train_returns, self.train_stats, "")
-        for key, epsilon in epsilons(self.mac).items():
+        for key, epsilon in controller(self.mac).epsilons.items():
             self.logger.log_stat(key, epsilon, self.t_env)
         self.log_train_stats_t = self.t_env
 
@@ -223,11 +224,3 @@ def _added(total: float, numbers: Sequence[float] | np.ndarray) -> float:
     """The total and these numbers, added one after the other: `sum`, of Python or NumPy, would round otherwise."""
     with np.errstate(all="ignore"):
         return np.add.accumulate(np.concatenate(([total], numbers)))[-1].item()
-
-
-def epsilons(mac: Any) -> dict[str, float]:
-    """How much a controller explores, as statistics: "epsilon" if its selector has one, or one for each team."""
-    if hasattr(mac, "epsilons"):
-        return mac.epsilons
-    epsilon = getattr(getattr(mac, "action_selector", None), "epsilon", None)
-    return {} if epsilon is None else {"epsilon": epsilon}

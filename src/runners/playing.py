@@ -7,6 +7,7 @@ import numpy as np
 from components.episode_buffer import EpisodeBatch
 from components.pending_writes import PendingWrites
 from components.step_writer import StepWriter
+from controllers.contract import controller
 from controllers.decisions import Decider
 from runners.auto_reset import AutoResetPlay, FinishedEpisode
 from runners.base import BaseRunner
@@ -184,7 +185,7 @@ class EpisodesRunner(BaseRunner):
         if not isinstance(self.started, StartedEpisodes):
             return True
         # a controller that keeps its memory elsewhere is saved by its attributes
-        self.started.memory = getattr(self.mac, "hidden_states", None)
+        self.started.memory = controller(self.mac).hidden_states
         env = self.vector_env.play(self.started.test_mode)
         self.started.infos |= {b: env.info(b) for b in self.started.ended().tolist() if b not in self.started.infos}
         recorded = self.started.test_mode and self.recorder is not None and self.recorder.is_recording

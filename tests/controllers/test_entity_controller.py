@@ -5,7 +5,8 @@ import torch as th
 
 from checks import check_config
 from cli.compose import compose_config
-from controllers.unroll import BatchUnroll, unroll_by_steps
+from controllers.contract import unroll_by_steps
+from controllers.unroll import BatchUnroll
 from entity_runs import parts_of
 from utils.errors import ConfigError
 from utils.rl_utils import valid_transitions

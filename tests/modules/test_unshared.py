@@ -7,9 +7,10 @@ import torch as th
 
 import controllers.basic_controller as controller
 from controllers.basic_controller import BasicMAC
+from controllers.contract import unroll_by_steps
 from controllers.inputs import RowInputs, StepInputs
 from controllers.policy_controller import PolicyMAC
-from controllers.unroll import BatchUnroll, unroll_by_steps
+from controllers.unroll import BatchUnroll
 from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
