@@ -12,12 +12,7 @@ import torch as th
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.action_selectors import (
-    REGISTRY,
-    EpsilonGreedyActionSelector,
-    MultinomialActionSelector,
-    SoftPoliciesSelector,
-)
+from components.action_selectors import REGISTRY, EpsilonGreedyActionSelector
 from helpers import make_args
 
 AVAIL = st.lists(st.lists(st.booleans(), min_size=4, max_size=4).filter(any), min_size=3, max_size=3)
@@ -47,45 +42,53 @@ def test_on_a_cpu_the_choice_is_that_of_an_exponential_race():
     at_random = (avail.float() / th.empty(q.shape).exponential_()).argmax(dim=2)
     assert th.equal(found, th.where(explore, at_random, greedy))
     assert th.equal(after, th.rand(1))
+    drawn = th.get_rng_state()
     assert th.equal(selector.select_action(q, avail, 0, test_mode=True), greedy)
+    assert th.equal(th.get_rng_state(), drawn), "greedy play draws nothing"
 
 
-def _shares(selector, outputs, avail, test_mode=False, t_env=0, draws=20000, dtype=th.float32):
-    many = lambda x: th.tensor(x).expand(draws, 1, -1)  # noqa: E731
-    th.manual_seed(0)
-    actions = selector.select_action(many(outputs).to(dtype), many(avail), t_env, test_mode=test_mode)
-    return np.bincount(actions.flatten().numpy(), minlength=len(outputs)) / draws
+NOISE = {"epsilon": 0.0, "epsilon_boltzmann": ["linear", [0, 0.0], [10, 0.5]], "boltzmann_noise": 0.01}
+STEPS = {"epsilon_start": 1.0, "epsilon_finish": 0.04, "epsilon_anneal_time": 100}
+CLOSE, POLICY, LEGAL = [1.0, 1.01, 0.0], [0.1, 0.5, 0.2, 0.2], [1, 0, 1, 1]
 
 
-def test_epsilon_greedy_shares():
-    """With epsilon 0.6 over three legal actions each random one has 0.2, the best one 0.4 more."""
-    selector = EpsilonGreedyActionSelector(make_args(epsilon_start=0.6, epsilon_finish=0.6))
-    shares = _shares(selector, [1.0, 9.0, 3.0, 2.0], [1, 0, 1, 1])
-    assert shares == pytest.approx([0.2, 0, 0.6, 0.2], abs=0.02)
-
-
-def test_epsilon_follows_the_steps_and_tests_are_greedy():
-    selector = EpsilonGreedyActionSelector(make_args(epsilon_start=1.0, epsilon_finish=0.0, epsilon_anneal_time=100))
-    assert _shares(selector, [0.0, 1.0], [1, 1], t_env=50) == pytest.approx([0.25, 0.75], abs=0.02)
-    assert selector.epsilon == 0.5
-    assert _shares(selector, [0.0, 1.0], [1, 1], test_mode=True).tolist() == [0, 1]
-
-
-def test_epsilon_may_be_a_schedule_of_any_shape():
-    points = ["staircase", [0, 0.6], [100, 0.2]]
-    selector = EpsilonGreedyActionSelector(make_args(epsilon=points, epsilon_start=1.0))
-    assert selector.epsilon == 0.6
-    assert _shares(selector, [0.0, 1.0], [1, 1], t_env=150) == pytest.approx([0.1, 0.9], abs=0.02)
-
-
-def test_noise_decides_a_share_of_actions():
-    """Values that differ by the noise's deviation d: N(0, d) - N(0, d) > d with probability 0.2398."""
-    args = make_args(epsilon=0.0, epsilon_boltzmann=["linear", [0, 0.0], [10, 0.5]], boltzmann_noise=0.01)
-    selector = REGISTRY["epsilon_boltzmann"](args)
-    assert _shares(selector, [1.0, 1.01, 0.0], [1, 1, 0]).tolist() == [0, 1, 0]
-    shares = _shares(selector, [1.0, 1.01, 0.0], [1, 1, 0], t_env=10)
-    assert shares == pytest.approx([0.1199, 0.8801, 0], abs=0.01)
-    assert _shares(selector, [1.0, 1.01, 9.0], [1, 1, 0], t_env=10, test_mode=True).tolist() == [0, 1, 0]
+@pytest.mark.parametrize("dtype", [th.float32, th.float64])  # the second takes the way of a GPU
+@pytest.mark.parametrize(
+    ("name", "changes", "outputs", "legal", "t_env", "shares", "tested"),
+    [
+        # over three legal actions each random one has 0.2, the best one 0.4 more
+        ("epsilon_greedy", {"epsilon": 0.6}, [1.0, 9.0, 3.0, 2.0], LEGAL, 0, [0.2, 0, 0.6, 0.2], [0, 0, 1, 0]),
+        ("epsilon_greedy", {"epsilon": 1.0}, [5.0, 9.0, -1.0, 2.0], LEGAL, 0, [1 / 3, 0, 1 / 3, 1 / 3], [1, 0, 0, 0]),
+        # by then 0.52, 0.2 and 0.2
+        ("epsilon_greedy", STEPS, [0.0, 1.0], [1, 1], 50, [0.26, 0.74], [0, 1]),
+        ("epsilon_greedy", {**STEPS, "epsilon_decay": "exp"}, [0.0, 1.0], [1, 1], 50, [0.1, 0.9], [0, 1]),
+        (
+            "epsilon_greedy",
+            {"epsilon": ["staircase", [0, 0.6], [100, 0.2]]},
+            [0.0, 1.0],
+            [1, 1],
+            150,
+            [0.1, 0.9],
+            [0, 1],
+        ),
+        # values that differ by the noise's deviation d: N(0, d) - N(0, d) > d with probability 0.2398
+        ("epsilon_boltzmann", NOISE, CLOSE, [1, 1, 0], 0, [0, 1, 0], [0, 1, 0]),
+        ("epsilon_boltzmann", NOISE, CLOSE, [1, 1, 0], 10, [0.1199, 0.8801, 0], [0, 1, 0]),
+        *(
+            (name, {"test_greedy": greedy}, POLICY, LEGAL, 0, [0.2, 0, 0.4, 0.4], [0, 0, 1, 0] if greedy else None)
+            for name in ("multinomial", "soft_policies")
+            for greedy in (True, False)
+        ),
+    ],
+)
+def test_each_action_has_its_share(name, changes, outputs, legal, t_env, shares, tested, dtype):
+    """`tested`: in tests; None: as in training."""
+    selector, many = REGISTRY[name](make_args(**changes)), lambda x: th.tensor(x).expand(20000, 1, -1)
+    for test_mode, expected in ((False, shares), (True, shares if tested is None else tested)):
+        th.manual_seed(0)
+        actions = selector.select_action(many(outputs).to(dtype), many(legal), t_env, test_mode=test_mode)
+        found = np.bincount(actions.flatten().numpy(), minlength=len(outputs)) / 20000
+        assert found == pytest.approx(expected, abs=0 if test_mode and tested else 0.02)
 
 
 @pytest.mark.parametrize(("of", "share"), [("all", 0.3), ("others", 0.15)])
@@ -98,71 +101,6 @@ def test_noise_decides_linesights_share_of_all_actions(of, share):
     best = (selector.select_action(values, th.ones_like(values), 0) == 0).float().mean()
     # half of the random ones, and of those that noise decides
     assert float(best) == pytest.approx(1 - 0.25 - share / 2, abs=0.01)
-
-
-def test_greedy_play_draws_no_random_numbers():
-    selector = EpsilonGreedyActionSelector(make_args())
-    values, avail = th.rand(2, 2, 3), th.ones(2, 2, 3)
-    before = th.get_rng_state()
-    selector.select_action(values, avail, 0, test_mode=True)
-    assert th.equal(th.get_rng_state(), before)
-    selector.select_action(values, avail, 0)
-    assert not th.equal(th.get_rng_state(), before)
-
-
-@pytest.mark.parametrize("dtype", [th.float32, th.float64])  # the second takes the way of a GPU
-def test_with_epsilon_one_every_legal_action_is_as_likely(dtype):
-    selector = EpsilonGreedyActionSelector(make_args(epsilon_start=1.0, epsilon_finish=1.0))
-    shares = _shares(selector, [5.0, 9.0, -1.0, 2.0, 0.0], [1, 0, 1, 1, 1], dtype=dtype)
-    assert shares == pytest.approx([0.25, 0, 0.25, 0.25, 0.25], abs=0.02)
-
-
-def test_each_agent_explores_on_its_own():
-    """With epsilon 0.5 and two actions an agent takes the worse one 1/4 of the time, and both agents 1/16."""
-    selector = EpsilonGreedyActionSelector(make_args(epsilon_start=0.5, epsilon_finish=0.5))
-    th.manual_seed(0)
-    values = th.tensor([[1.0, 0.0], [1.0, 0.0]]).expand(20000, 2, 2)
-    worse = selector.select_action(values, th.ones(20000, 2, 2), 0).float()
-    assert worse.mean(0).tolist() == pytest.approx([0.25, 0.25], abs=0.02)
-    assert worse.prod(1).mean().item() == pytest.approx(1 / 16, abs=0.01)
-
-
-def test_the_best_action_is_the_best_legal_one():
-    selector = EpsilonGreedyActionSelector(make_args())
-    values = th.tensor([[[-5.0, -7.0, 9.0], [0.0, 3.0, 2.0]]])
-    avail = th.tensor([[[1, 1, 0], [1, 0, 1]]])
-    assert selector.select_action(values, avail, 0, test_mode=True).tolist() == [[0, 2]]
-    assert values[0, 0, 2] == 9
-
-
-@pytest.mark.parametrize("cls", [MultinomialActionSelector, SoftPoliciesSelector])
-def test_policies_are_sampled_among_the_legal_actions(cls):
-    policy, avail = [0.1, 0.5, 0.2, 0.2], [1, 0, 1, 1]
-    assert _shares(cls(make_args()), policy, avail) == pytest.approx([0.2, 0, 0.4, 0.4], abs=0.02)
-    greedy = _shares(cls(make_args(test_greedy=True)), [0.1, 0.5, 0.3, 0.1], avail, test_mode=True)
-    assert greedy.tolist() == [0, 0, 1, 0]
-    sampled = _shares(cls(make_args(test_greedy=False)), policy, avail, test_mode=True)
-    assert sampled == pytest.approx([0.2, 0, 0.4, 0.4], abs=0.02)
-
-
-def test_the_exponential_decay_can_be_chosen():
-    args = make_args(epsilon_decay="exp", epsilon_finish=0.04, epsilon_anneal_time=1000)
-    selector = MultinomialActionSelector(args)
-    selector.anneal(500)
-    assert selector.epsilon == pytest.approx(0.2)
-
-
-def test_exploring_draws_the_same_as_multinomial():
-    """So that a seed explores as it did when the choice was `th.multinomial`'s."""
-    selector = REGISTRY["epsilon_greedy"](make_args(epsilon_start=1.0, epsilon_finish=1.0))
-    avail = th.tensor([[[1, 0, 1, 1], [0, 1, 0, 0]], [[1, 1, 1, 1], [0, 0, 1, 1]]])
-    th.manual_seed(1)
-    chosen = [selector.select_action(th.zeros(2, 2, 4), avail, 0) for _ in range(20)]
-    th.manual_seed(1)
-    for actions in chosen:
-        th.rand(2, 2)
-        assert th.equal(actions.flatten(), th.multinomial(avail.flatten(0, 1).float(), 1).squeeze(1))
-    assert len({tuple(actions.flatten().tolist()) for actions in chosen}) > 5
 
 
 @pytest.mark.slow
