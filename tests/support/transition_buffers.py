@@ -11,9 +11,21 @@ from numbered_play import GROUPS, PREPROCESS, ROLLOUT_SCHEME, NumberedPlay
 ROWS, STEPS = 3, 4
 
 
-def new_buffer(capacity=60, scheme=ROLLOUT_SCHEME, columns=STEPS + 1, **changes):
+def new_buffer(capacity=60, scheme=ROLLOUT_SCHEME, max_seq_length=STEPS + 1, **changes):
     sizes = {"batch_size": 4, "buffer_size": capacity, "batch_size_run": ROWS, **changes}
-    return TransitionReplay(scheme, GROUPS, columns, PREPROCESS, make_args(**sizes), RecordingLogger())
+    return TransitionReplay(scheme, GROUPS, max_seq_length, PREPROCESS, make_args(**sizes), RecordingLogger())
+
+
+def restore(copy, buffer):
+    """Give another buffer what checkpoints save of a buffer; returns it."""
+    copy.load_state_dict(buffer.state_dict())
+    if buffer.journal is not None:
+        first = buffer.journal.first
+        assert (copy.journal.first, copy.journal.stop) == (first, buffer.journal.stop)
+        for stop, arrays in buffer.journal.rows(first, buffer.journal.stop):
+            copy.journal.put(first, {key: array.copy() for key, array in arrays.items()})
+            first = stop
+    return copy
 
 
 def frames_in(ring):

@@ -15,9 +15,10 @@ from components.scheme import scheme_of
 from envs.contract.fields import pymarl_spec
 from fakes import RecordingLogger
 from helpers import SIZES, make_args, random_batch
+from transition_buffers import restore
 from utils.errors import MusterError
 
-COLUMNS = 6
+LENGTH = 6
 BUILT_IN = [name for name in REGISTRY if REGISTRY.entry(name).declared]
 
 
@@ -25,7 +26,7 @@ def new_buffer(name, **changes):
     sizes = {"batch_size": 2, "buffer_size": 5, "batch_size_run": 2, **changes}
     sizes["buffer_size"] *= 10 if name == "transitions" else 1  # steps, not episodes
     scheme, groups, preprocess = scheme_of(pymarl_spec(SIZES))
-    return REGISTRY[name](scheme, groups, COLUMNS, preprocess, make_args(**sizes), RecordingLogger())
+    return REGISTRY[name](scheme, groups, LENGTH, preprocess, make_args(**sizes), RecordingLogger())
 
 
 def rows_of(batch):
@@ -36,19 +37,6 @@ def rows_of(batch):
 def steps_of(batch):
     """The same of its steps."""
     return {tuple(step.flatten().tolist()) for row in batch["obs"] for step in row}
-
-
-def as_restored(buffer, name, **changes):
-    """Another buffer that was given what checkpoints save of `buffer`."""
-    copy = new_buffer(name, **changes)
-    copy.load_state_dict(buffer.state_dict())
-    if buffer.journal is not None:
-        first = buffer.journal.first
-        assert (copy.journal.first, copy.journal.stop) == (first, buffer.journal.stop)
-        for stop, arrays in buffer.journal.rows(first, buffer.journal.stop):
-            copy.journal.put(first, {key: array.copy() for key, array in arrays.items()})
-            first = stop
-    return copy
 
 
 @pytest.fixture(params=BUILT_IN)
@@ -67,13 +55,13 @@ def test_an_empty_buffer_is_not_ready(name):
 @pytest.mark.parametrize("ends", ["terminated", "truncated"])
 def test_insert_counts_transitions(name, ends):
     buffer = new_buffer(name)
-    assert buffer.insert(random_batch([2, 5], COLUMNS, ends)) == 7
-    assert buffer.insert(random_batch([1, 1], COLUMNS, ends)) == 2
+    assert buffer.insert(random_batch([2, 5], LENGTH, ends)) == 7
+    assert buffer.insert(random_batch([1, 1], LENGTH, ends)) == 2
 
 
 def test_a_sample_is_a_batch_of_experience(name):
     buffer = new_buffer(name)
-    played = [random_batch([2, 3], COLUMNS, seed=seed) for seed in range(4)]
+    played = [random_batch([2, 3], LENGTH, seed=seed) for seed in range(4)]
     for number, batch in enumerate(played):
         buffer.insert(batch)
         assert buffer.ready()
@@ -98,7 +86,7 @@ def test_only_numpys_generator_is_drawn_from(name):
     """Torch's belongs to acting, which may play ahead meanwhile."""
     buffer = new_buffer(name)
     for seed in range(3):
-        buffer.insert(random_batch([2, 3], COLUMNS, seed=seed))
+        buffer.insert(random_batch([2, 3], LENGTH, seed=seed))
     before, samples = th.get_rng_state(), []
     for _ in range(2):
         np.random.seed(5)
@@ -114,10 +102,10 @@ def test_a_checkpoint_restores_the_buffer(name, block_bytes, monkeypatch):
         monkeypatch.setattr(journal, "BLOCK_BYTES", block_bytes)
     buffer = new_buffer(name)
     for seed in range(4):
-        buffer.insert(random_batch([2, 3 - seed % 2], COLUMNS, seed=seed))
+        buffer.insert(random_batch([2, 3 - seed % 2], LENGTH, seed=seed))
     samples = []
-    for one in (as_restored(buffer, name), buffer):
-        one.insert(random_batch([1, 4], COLUMNS, seed=9))
+    for one in (restore(new_buffer(name), buffer), buffer):
+        one.insert(random_batch([1, 4], LENGTH, seed=9))
         np.random.seed(5)
         samples.append([one.sample() for _ in range(6)])
         samples[-1].append(one.sample_size())
@@ -138,28 +126,28 @@ def test_a_sample_too_large_for_the_memory_is_refused(name, monkeypatch, tmp_pat
 
 
 @pytest.mark.slow
-@given(st.lists(st.lists(st.integers(1, COLUMNS - 1), min_size=1, max_size=4), min_size=1, max_size=6))
+@given(st.lists(st.lists(st.integers(1, LENGTH - 1), min_size=1, max_size=4), min_size=1, max_size=6))
 def test_the_size_of_a_sample_of_episodes_is_the_mean_of_those_held(inserts):
     buffer, held = new_buffer("episodes", batch_size=3), deque(maxlen=5)
     for lengths in inserts:
-        assert buffer.insert(random_batch(lengths, COLUMNS)) == sum(lengths)
+        assert buffer.insert(random_batch(lengths, LENGTH)) == sum(lengths)
         held.extend(lengths)
         assert buffer.sample_size() == pytest.approx(3 * sum(held) / len(held))
 
 
 def test_more_episodes_than_fit():
     buffer = new_buffer("episodes", batch_size=2, buffer_size=3)
-    assert buffer.insert(random_batch([1, 1, 1, 5, 5], COLUMNS)) == 13
+    assert buffer.insert(random_batch([1, 1, 1, 5, 5], LENGTH)) == 13
     assert buffer.sample_size() == pytest.approx(2 * 11 / 3)
 
 
 def test_the_newest_rollout_is_not_copied():
-    buffer, batch = new_buffer("rollout"), random_batch([2, 3], COLUMNS)
+    buffer, batch = new_buffer("rollout"), random_batch([2, 3], LENGTH)
     buffer.insert(batch)
     assert buffer.sample()["obs"].data_ptr() == batch["obs"].data_ptr()
     assert buffer.sample().max_seq_length == 4
     assert buffer.sample_size() == 5
-    newer = random_batch([1, 1], COLUMNS, seed=1)
+    newer = random_batch([1, 1], LENGTH, seed=1)
     buffer.insert(newer)
     assert rows_of(buffer.sample()) == rows_of(newer)
     assert buffer.sample_size() == 2

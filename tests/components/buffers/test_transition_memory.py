@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.buffers.transitions import TransitionReplay
-from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from envs.contract.fields import FieldSpec, pymarl_spec
 from fakes import RecordingLogger
 from helpers import make_args
 from numbered_play import SCHEME, SIZES, NumberedPlay
-from transition_buffers import ROWS, STEPS, frames_in, learned_frames, new_buffer, require_transitions
+from transition_buffers import ROWS, STEPS, frames_in, learned_frames, new_buffer, require_transitions, restore
 from utils.errors import ConfigError, MusterError
 
 
@@ -35,11 +34,8 @@ def test_a_resized_buffer_holds_what_it_held(seed, sizes, prioritised):
         require_transitions(buffer, play)
         buffer.insert(play.rollout(STEPS))
         require_transitions(buffer, play)
-    copy = new_buffer(40, priority_alpha=prioritised * 0.5)
-    copy.load_state_dict(buffer.state_dict())
+    copy = restore(new_buffer(40, priority_alpha=prioritised * 0.5), buffer)
     assert copy.ring.capacity == sizes[-1]
-    for stop, arrays in buffer.journal.rows(buffer.journal.first, buffer.journal.stop):
-        copy.journal.put(stop - len(arrays["kind"]), {key: array.copy() for key, array in arrays.items()})
     later = play.rollout(STEPS)
     for one in (buffer, copy):
         one.insert(later)
@@ -87,14 +83,3 @@ def test_pictures_keep_one_byte_and_observations_the_buffers_type():
     ring = TransitionReplay(scheme, groups, STEPS + 1, preprocess, args, RecordingLogger()).ring
     assert (ring.data["camera"].dtype, ring.data["obs"].dtype) == (th.uint8, th.float16)
     assert "actions_onehot" not in ring.data
-
-
-def test_field_sizes_of_a_sample_are_those_of_a_batch():
-    play, buffer = NumberedPlay(ROWS, np.random.default_rng(5)), new_buffer()
-    batch = play.rollout(4)
-    buffer.insert(batch)
-    sample = buffer.sample()
-    assert isinstance(sample, EpisodeBatch)
-    for key in buffer.scheme:
-        assert sample[key].shape == (4, 2, *batch[key].shape[2:]), key
-        assert sample[key].dtype == batch[key].dtype, key

@@ -7,7 +7,7 @@ import pytest
 import torch as th
 
 from numbered_play import NumberedPlay
-from transition_buffers import ROWS, frames_in, new_buffer, plays_of, require_transitions
+from transition_buffers import ROWS, frames_in, new_buffer, plays_of, require_transitions, restore
 
 
 @pytest.mark.parametrize("changes", [{}, {"priority_alpha": 0.6, "hold_out": 0.3}, {"buffer_folder": "TMP"}])
@@ -22,13 +22,7 @@ def test_a_resumed_run_plays_on_and_samples_the_same(changes, steps, sources, tm
         if changes and number % 3 == 0 and buffer.ready() and "priority_alpha" in changes:
             sample = buffer.sample()
             buffer.update_priorities(sample["ids"], sample["obs"][:, 0, 0, 0])
-    copy = new_buffer(40, **changes)
-    copy.load_state_dict(buffer.state_dict())
-    first = buffer.journal.first
-    assert (copy.journal.first, copy.journal.stop) == (first, buffer.journal.stop)
-    for stop, arrays in buffer.journal.rows(first, buffer.journal.stop):
-        copy.journal.put(first, {key: array.copy() for key, array in arrays.items()})
-        first = stop
+    copy = restore(new_buffer(40, **changes), buffer)
     later = [plays[number % sources].rollout(steps) for number in range(17, 26)]
     samples = []
     for one in (buffer, copy):

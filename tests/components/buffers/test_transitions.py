@@ -82,51 +82,15 @@ def test_frames_of_sources_in_turn_are_stored_once():
 
 @pytest.mark.slow
 @settings(deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(18, 70))
-def test_windows_of_several_sources_follow_their_episodes(seed, capacity):
-    plays, buffer, rng = plays_of(3, seed), new_buffer(capacity), np.random.default_rng(seed)
-    for _ in range(20):
-        source = int(rng.integers(3))
-        buffer.insert(plays[source].rollout(int(rng.integers(1, STEPS + 1))), source)
-    after = {frame: step.after for play in plays for frame, step in play.steps.items()}
-    learned = buffer.learned[np.arange(len(buffer.learned))]
-    for row in buffer.ring.batch(np.stack([learned, buffer.ring.following(learned)], axis=1))["obs"][:, :, 0, 0]:
-        assert after[int(row[0])] == int(row[1])
-
-
-@pytest.mark.slow
-@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(21, 50), st.integers(0, 12))
 def test_whole_episodes_are_one_list_of_transitions(seed, capacity, calls):
     play = NumberedPlay(ROWS, np.random.default_rng(seed))
     play.episode.clear()
-    buffer = new_buffer(capacity, SCHEME, columns=6)
+    buffer = new_buffer(capacity, SCHEME, max_seq_length=6)
     for _ in range(calls):
         buffer.insert(play.whole_episodes())
         require_transitions(buffer, play)
     assert buffer.ring.stop == len(play.episode)
-
-
-def test_digideeps_ring():
-    """Its defect 1: five-step episodes gave the pair (frame 4, frame 0 of the next episode)."""
-    play, buffer = NumberedPlay(1, np.random.default_rng(0)), new_buffer(batch_size_run=1)
-    play.present = [[1, 5, False]]
-    for _ in range(12):
-        buffer.insert(play.rollout(1))
-    steps = buffer.learned[np.arange(len(buffer.learned))]
-    pairs = buffer.ring.batch(np.stack([steps, buffer.ring.following(steps)], axis=1))
-    assert pairs["obs"][:5, :, 0, 0].tolist() == [[1, 2], [2, 3], [3, 4], [4, 5], [5, 6]]
-    assert pairs["truncated"][:5, 0, 0].tolist() == [0, 0, 0, 0, 1]
-    assert not pairs["terminated"][:5, 0].any()
-
-
-def test_the_newest_half_step_is_never_sampled():
-    """Its defect 9: it was counted, and drawn."""
-    play, buffer = NumberedPlay(ROWS, np.random.default_rng(2)), new_buffer(18, batch_size=2)
-    for _ in range(40):
-        buffer.insert(play.rollout(1))
-        if buffer.ready():
-            assert {int(x) for x in buffer.sample()["obs"][:, 0, 0, 0]} <= set(play.steps)
 
 
 def test_an_end_is_one_even_if_the_next_episode_looks_the_same():

@@ -11,6 +11,7 @@ from components.sampling.fields import with_more
 from fakes import RecordingLogger
 from helpers import make_args
 from numbered_play import GROUPS, PREPROCESS, ROLLOUT_SCHEME, NumberedPlay
+from transition_buffers import restore
 from utils.errors import ConfigError, MusterError
 
 ROWS, STEPS = 3, 4
@@ -106,13 +107,7 @@ def test_a_resumed_run_has_the_state_of_its_units(name, play):
     buffer = new_buffer(name, **changes)
     for _ in range(5):
         buffer.insert(play.rollout(4))
-    copy = new_buffer(name, **changes)
-    copy.load_state_dict(buffer.state_dict())
-    if buffer.journal is not None:
-        first = buffer.journal.first
-        for stop, arrays in buffer.journal.rows(first, buffer.journal.stop):
-            copy.journal.put(first, {key: array.copy() for key, array in arrays.items()})
-            first = stop
+    copy = restore(new_buffer(name, **changes), buffer)
     later, samples = play.rollout(4), []
     for one in (buffer, copy):
         np.random.seed(3)

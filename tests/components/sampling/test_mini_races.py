@@ -73,6 +73,11 @@ def test_n_step_is_linesights_rule(steps, n_max, finished, greedy_only, seed):
             assert float(found["rewards"][i, j]) == pytest.approx(total, abs=1e-5)
             assert float(found["gammas"][i, j]) == pytest.approx(0.9 ** (j + 1))
         assert float(found["reward"][i, 0]) == pytest.approx(total, abs=1e-5)
+        assert float(found["discount"][i]) == pytest.approx(0.9**n)
+        for key in ("terminated", "truncated"):
+            assert found[key][i, 0] == episode[key][0, i + n - 1]
+        assert th.equal(found["actions"][i, 0], episode["actions"][0, i])
+        assert th.equal(found["obs"][i, 0], episode["obs"][0, i])
         to_end = frames - 1 - i
         # beyond the columns, an end is as far as none
         known = finished and to_end <= n_max

@@ -49,25 +49,6 @@ def following(batch, row, t):
     return found
 
 
-@pytest.mark.slow
-@settings(deadline=None)
-@given(SEEDS, st.integers(1, 8), st.integers(1, 7))
-def test_n_step_rewards_are_added_up_to_the_end_of_the_episode(seed, steps, columns):
-    batch = played(seed, columns)
-    found = chain({"n_step": {"steps": steps}})(batch)
-    assert found.max_seq_length == 2
-    for row in range(3):
-        taken = following(batch, row, 0)[:steps]
-        total = sum(0.9**k * reward for k, (_, reward, _, _) in enumerate(taken))
-        last, _, terminated, truncated = taken[-1]
-        assert float(found["reward"][row, 0]) == pytest.approx(total, rel=1e-6)
-        assert float(found["discount"][row]) == pytest.approx(0.9 ** len(taken))
-        assert (bool(found["terminated"][row, 0]), bool(found["truncated"][row, 0])) == (terminated, truncated)
-        assert th.equal(found["obs"][row, 0], batch["obs"][row, 0])
-        assert th.equal(found["obs"][row, 1], batch["obs"][row, last + 1])
-        assert th.equal(found["actions"][row, 0], batch["actions"][row, 0])
-
-
 @settings(deadline=None)
 @given(SEEDS)
 def test_returns_go_to_the_end(seed):
