@@ -11,47 +11,62 @@ from modules.agents import REGISTRY as agent_REGISTRY
 from modules.agents import RNNAgent
 
 
-@pytest.mark.parametrize("t", [0, 2])
-def test_inputs_are_observation_last_action_and_agent_id(t):
-    mac, batch = make_mac()
-    inputs = mac._build_inputs(batch, t)
-    assert inputs.shape == (2 * 2, 5 + 3 + 2)
-    for row in range(2):
-        for agent in range(2):
-            last = [0.0] * 3 if t == 0 else batch["actions_onehot"][row, t - 1, agent].tolist()
-            agent_id = [1.0, 0.0] if agent == 0 else [0.0, 1.0]
-            expected = batch["obs"][row, t, agent].tolist() + last + agent_id
-            assert inputs[row * 2 + agent].tolist() == expected
-
-
-def test_parts_of_the_input_can_be_left_out():
-    mac, batch = make_mac(obs_last_action=False, obs_agent_id=False)
-    assert th.equal(mac._build_inputs(batch, 1), batch["obs"][:, 1].reshape(4, 5))
-
-
 def _by_steps(mac, batch):
+    """Outputs and memory, one step after the other."""
     mac.init_hidden(batch.batch_size)
-    return th.stack([mac.forward(batch, t) for t in range(batch.max_seq_length)], dim=1)
+    outputs, states = [], []
+    for t in range(batch.max_seq_length):
+        outputs.append(mac.forward(batch, t))
+        states.append(mac.hidden_states.reshape(batch.batch_size, 2, -1))
+    return th.stack(outputs, dim=1), th.stack(states, dim=1)
+
+
+POLICY = {"agent_output_type": "pi_logits", "action_selector": "multinomial", "epsilon_start": 0.5}
 
 
 @pytest.mark.parametrize("agent", ["rnn", "ff"])
-@pytest.mark.parametrize("output", ["q", "pi_logits"])
-@pytest.mark.parametrize("mask_before_softmax", [True, False])
-def test_unroll_is_every_step_at_once(agent, output, mask_before_softmax):
-    """Padding, where no action is legal, included."""
-    selector = {"q": "epsilon_greedy", "pi_logits": "multinomial"}[output]
-    mac, batch = make_mac(
-        agent=agent, agent_output_type=output, action_selector=selector, mask_before_softmax=mask_before_softmax
-    )
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"obs_last_action": False},
+        {"obs_agent_id": False},
+        {"obs_last_action": False, "obs_agent_id": False},
+        {**POLICY, "mask_before_softmax": True},
+        {**POLICY, "mask_before_softmax": False},
+    ],
+    ids=str,
+)
+def test_all_steps_at_once_are_those_one_by_one(agent, changes):
+    """With padding, where no action is legal, and without it; gradients, too."""
+    mac, batch = make_mac(batch=random_batch([3, 5, 1], 7), agent=agent, **changes)
+    by_steps, states = _by_steps(mac, batch)
     outputs, hidden = mac.unroll(batch)
-    assert outputs.shape == (2, 6, 2, 3)
-    assert hidden.shape == (2, 6, 2, 8)
-    assert outputs.isfinite().all()
-    th.testing.assert_close(mac.hidden_states.reshape(2, 2, 8), hidden[:, -1])
-    th.testing.assert_close(outputs, _by_steps(mac, batch))
-    th.testing.assert_close(mac.hidden_states.reshape(2, 2, 8), hidden[:, -1])
+    th.testing.assert_close(outputs, by_steps)
+    th.testing.assert_close(hidden, states)
+    th.testing.assert_close(mac.hidden_states.reshape(3, 2, 8), hidden[:, -1])
     # the memory of earlier episodes does not matter
     th.testing.assert_close(mac.unroll(batch)[0], outputs)
+    unroll = BatchUnroll(batch, mac)
+    assert unroll.packed
+    packed, filled = unroll.outputs(mac), batch["filled"].unsqueeze(-1)
+    assert packed.shape == (4 + 6 + 2, 2, 3)
+    th.testing.assert_close(unroll.spread(packed), by_steps * filled)
+    assert th.equal(unroll.take(batch["avail_actions"]), unroll.avail_actions)
+    weights = list(mac.parameters())
+    expected, *found = (
+        th.autograd.grad((x * filled).square().sum(), weights) for x in (by_steps, outputs, unroll.spread(packed))
+    )
+    for gradients in found:
+        th.testing.assert_close(gradients, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_with_gaps_keeps_them():
+    mac, batch = make_mac()
+    batch["filled"][0, 1] = 0
+    unroll = BatchUnroll(batch, mac)
+    assert not unroll.packed
+    th.testing.assert_close(unroll.outputs(mac), mac.unroll(batch)[0])
 
 
 class _StepByStep(BasicMAC):
@@ -72,28 +87,6 @@ def test_tests_unroll_without_the_epsilon_floor(cls):
         th.testing.assert_close(outputs[:, t], mac.forward(batch, t, test_mode=True))
 
 
-@pytest.mark.parametrize("agent", ["rnn", "ff"])
-def test_hidden_states_are_those_after_each_step(agent):
-    mac, batch = make_mac(agent=agent)
-    _, hidden = mac.unroll(batch)
-    mac.init_hidden(2)
-    assert mac.hidden_states.shape == (2, 2, 8)
-    assert mac.hidden_states.abs().sum() == 0
-    for t in range(batch.max_seq_length):
-        mac.forward(batch, t)
-        th.testing.assert_close(hidden[:, t], mac.hidden_states.reshape(2, 2, 8))
-
-
-def test_gradients_of_unroll_are_those_of_the_steps():
-    mac, batch = make_mac()
-    gradients = []
-    for outputs in (mac.unroll(batch)[0], _by_steps(mac, batch)):
-        mac.agent.zero_grad()
-        outputs.square().sum().backward()
-        gradients.append([p.grad.clone() for p in mac.parameters()])
-    th.testing.assert_close(*gradients)
-
-
 class _DoublesInputs(BasicMAC):
     def _build_inputs(self, batch, t):
         return 2 * super()._build_inputs(batch, t)
@@ -104,6 +97,46 @@ class _NegatesOutputs(BasicMAC):
         return -super().forward(ep_batch, t, test_mode)
 
 
+class _NegatesUnroll(BasicMAC):
+    def unroll(self, ep_batch, test_mode=False):
+        outputs, hidden = super().unroll(ep_batch, test_mode)
+        return -outputs, hidden
+
+
+class _Declares(_NegatesOutputs):
+    """Changes each step, and declares that all steps at once are the same."""
+
+    supports_unroll = supports_packing = True
+
+
+@pytest.mark.parametrize("cls", [_DoublesInputs, _NegatesOutputs, _NegatesUnroll])
+def test_a_controller_that_changes_a_step_is_unrolled_by_its_own(cls):
+    mac, batch = make_mac(cls)
+    plain, _ = make_mac(batch=batch)
+    outputs = mac.unroll(batch)[0]
+    th.testing.assert_close(outputs, -plain.unroll(batch)[0] if cls is _NegatesUnroll else _by_steps(mac, batch)[0])
+    assert not th.allclose(outputs, plain.unroll(batch)[0])
+    unroll = BatchUnroll(batch, mac)
+    assert not unroll.packed
+    th.testing.assert_close(unroll.outputs(mac), outputs)
+
+
+@pytest.mark.parametrize(
+    ("cls", "unroll", "packing"),
+    [
+        (BasicMAC, True, True),
+        (type("_Renamed", (BasicMAC,), {}), True, True),
+        (_DoublesInputs, False, False),
+        (_NegatesOutputs, False, False),
+        (type("_Mixed", (_NegatesOutputs,), {}), False, False),
+        (_NegatesUnroll, True, False),
+        (_Declares, True, True),
+    ],
+)
+def test_controllers_declare_which_steps_may_be_computed_at_once(cls, unroll, packing):
+    assert (cls.supports_unroll, cls.supports_packing) == (unroll, packing)
+
+
 class _ShiftedAgent(RNNAgent):
     """Has its own forward; the unroll it inherits does not fit it."""
 
@@ -112,20 +145,22 @@ class _ShiftedAgent(RNNAgent):
         return q + 1, h
 
 
-@pytest.mark.parametrize("cls", [_DoublesInputs, _NegatesOutputs])
-def test_a_controller_that_changes_a_step_is_unrolled_by_steps(cls):
-    mac, batch = make_mac(cls)
-    plain, _ = make_mac(batch=batch)
-    th.testing.assert_close(mac.unroll(batch)[0], _by_steps(mac, batch))
-    assert not th.allclose(mac.unroll(batch)[0], plain.unroll(batch)[0])
+class _ShiftedSequence(RNNAgent):
+    def sequence(self, encoded, sizes, hidden_state):
+        q, h = super().sequence(encoded, sizes, hidden_state)
+        return q + 1, h
 
 
-def test_an_agent_that_changes_a_step_is_unrolled_by_steps(monkeypatch):
-    monkeypatch.setitem(agent_REGISTRY._entries, "shifted", None)
-    agent_REGISTRY["shifted"] = _ShiftedAgent
+@pytest.mark.parametrize("cls", [_ShiftedAgent, _ShiftedSequence])
+def test_an_agents_own_step_or_sequence_is_used(cls, monkeypatch):
+    monkeypatch.setattr(agent_REGISTRY, "_entries", dict(agent_REGISTRY._entries))
+    agent_REGISTRY["shifted"] = cls
     mac, batch = make_mac(agent="shifted")
-    plain, _ = make_mac(batch=batch)
-    th.testing.assert_close(mac.unroll(batch)[0], plain.unroll(batch)[0] + 1)
+    expected = make_mac(batch=batch)[0].unroll(batch)[0] + 1
+    th.testing.assert_close(mac.unroll(batch)[0], expected)
+    unroll, filled = BatchUnroll(batch, mac), batch["filled"].unsqueeze(-1)
+    assert unroll.packed == (cls is _ShiftedSequence)
+    th.testing.assert_close(unroll.spread(unroll.outputs(mac)) * filled, expected * filled)
 
 
 class _AgentOfPyMARL(th.nn.Module):
@@ -148,7 +183,7 @@ def test_an_agent_of_pymarls_is_unrolled_by_steps(monkeypatch):
     agent_REGISTRY["plain"] = _AgentOfPyMARL
     mac, batch = make_mac(agent="plain")
     outputs, hidden = mac.unroll(batch)
-    th.testing.assert_close(outputs, _by_steps(mac, batch))
+    th.testing.assert_close(outputs, _by_steps(mac, batch)[0])
     assert hidden[1, :, 1, 0].tolist() == [1, 2, 3, 4, 5, 6]
 
 
