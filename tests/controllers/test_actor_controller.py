@@ -30,15 +30,6 @@ def test_tests_take_the_deterministic_action():
     )
 
 
-def test_noise_is_added_in_training_only_and_stays_in_the_ranges():
-    mac, batch = acting(**DDPG, noise="gaussian", noise_scale=3.0)
-    tested = mac.decide(batch, 0, 0, test_mode=True).actions["actions"]
-    found = mac.decide(batch, 0, 0).actions["actions"]
-    assert not th.equal(found, tested)
-    assert (found >= th.tensor(LOW)).all()
-    assert (found <= th.tensor(HIGH)).all()
-
-
 def test_first_steps_are_random_over_the_whole_range():
     """Digideep's defect 4: its random actions covered the upper half of the range."""
     th.manual_seed(0)

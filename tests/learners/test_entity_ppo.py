@@ -90,17 +90,6 @@ def test_the_losses_by_plain_loops(played, loss_reduction):
     assert logged["critic_loss"] == pytest.approx(np.mean(errors), rel=1e-3)
 
 
-def test_values_that_move_too_far_are_clipped(played):
-    _, learner, batch = played
-    with th.no_grad():
-        part = learner.sample(batch, learner.estimates(batch), chunk_length=1)
-    part.data.transition_data["old_values"] = part["old_values"] - 0.5
-    now = learner.evaluate_actions(part).values.detach()
-    near = part["old_values"] + 0.2
-    errors = th.maximum((now - part["returns"]) ** 2, (near - part["returns"]) ** 2)
-    assert learner._update(part, CLIP, 0.0)["critic_loss"] == pytest.approx(float(errors.mean()), rel=1e-3)
-
-
 def test_frames_in_which_nobody_acts_teach_values_only(played):
     """The mean over no actors was not a number, and stopped the run."""
     _, learner, batch = played

@@ -1,5 +1,7 @@
 """PQN: its targets by hand, its updates, and that it learns what needs memory across the ends of rollouts."""
 
+from itertools import chain
+
 import numpy as np
 import pytest
 import torch as th
@@ -89,24 +91,17 @@ def test_targets_and_loss_by_hand(end):
     th.testing.assert_close(learner.mac.table.grad, expected * min(1, 10 / expected.norm()), rtol=1e-4, atol=1e-5)
 
 
-def test_each_epoch_is_once_over_all_environments():
+@pytest.mark.parametrize(("minibatches", "sizes"), [(1, [5]), (2, [3, 2]), (3, [2, 2, 1]), (5, [1] * 5)])
+def test_each_epoch_is_once_over_all_environments(minibatches, sizes):
+    """In parts as equal as may be."""
     mac = TableMAC(TABLE)
-    learner = make_learner(mac, epochs=3, minibatches=2)
-    learner.train(rollout(5, ["terminated"] * 5), t_env=10, episode_num=0)
-    every_step = mac.seen[:: len(TABLE)]
-    assert every_step[0] == [0, 1, 2, 3, 4], "the targets"
-    assert [len(rows) for rows in every_step[1:]] == [3, 2] * 3
-    epochs = [every_step[i] + every_step[i + 1] for i in (1, 3, 5)]
-    assert all(sorted(rows) == [0, 1, 2, 3, 4] for rows in epochs)
-    assert len({tuple(rows) for rows in epochs}) > 1, "in a newly drawn order"
-
-
-@pytest.mark.parametrize(("minibatches", "sizes"), [(1, [5]), (3, [2, 2, 1]), (4, [2, 1, 1, 1]), (5, [1] * 5)])
-def test_an_epoch_has_as_many_updates_as_minibatches(minibatches, sizes):
-    """In parts as equal as may be, also where the rows cannot be divided evenly."""
-    mac = TableMAC(TABLE)
-    make_learner(mac, epochs=2, minibatches=minibatches).train(rollout(5, ["terminated"] * 5), t_env=10, episode_num=0)
-    assert [len(rows) for rows in mac.seen[:: len(TABLE)][1:]] == sizes * 2
+    make_learner(mac, epochs=3, minibatches=minibatches).train(rollout(5, ["terminated"] * 5), t_env=10, episode_num=0)
+    targets, *updates = mac.seen[:: len(TABLE)]
+    assert targets == [0, 1, 2, 3, 4]
+    assert [len(seen) for seen in updates] == sizes * 3
+    epochs = [list(chain(*updates[i : i + minibatches])) for i in range(0, len(updates), minibatches)]
+    assert all(sorted(seen) == [0, 1, 2, 3, 4] for seen in epochs)
+    assert len({tuple(seen) for seen in epochs}) > 1, "in a newly drawn order"
 
 
 def test_targets_stay_those_of_the_networks_before_the_rollout():

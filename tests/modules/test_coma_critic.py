@@ -32,27 +32,10 @@ def test_inputs_are_state_obs_others_actions_last_actions_and_id():
                 assert th.equal(inputs[row, 0, agent], th.cat(parts))
 
 
-def test_one_step_is_a_slice_of_all():
-    critic, batch = make_critic()
-    every = critic(batch)
-    assert every.shape == (2, 5, 2, 3)
-    for t in range(5):
-        th.testing.assert_close(critic(batch, t), every[:, t : t + 1])
-
-
 def test_names_of_the_weights_are_pymarls():
     critic, _ = make_critic()
     assert set(critic.state_dict()) == {f"fc{i}.{part}" for i in (1, 2, 3) for part in ("weight", "bias")}
     assert critic.fc1.out_features == critic.fc2.out_features == 128
-
-
-def test_the_own_action_does_not_change_the_own_values():
-    critic, batch = make_critic()
-    before = critic(batch, 1)
-    batch.update({"actions": (batch["actions"][:, 1] + th.tensor([[1], [0]])) % 3}, ts=1)
-    after = critic(batch, 1)
-    th.testing.assert_close(after[:, :, 0], before[:, :, 0])
-    assert not th.allclose(after[:, :, 1], before[:, :, 1])
 
 
 class _DoublesInputs(COMACritic):

@@ -65,21 +65,6 @@ def _parts(*layers):
     return {f"{layer}.{part}" for layer in layers for part in ("weight", "bias")}
 
 
-@pytest.mark.parametrize("layers", [1, 2])
-def test_qmix_does_not_care_which_agent_has_which_number(layers):
-    """Agents may change places if their rows of W1 do."""
-    mixer, order = make_qmixer(layers), [2, 0, 1]
-    generator = th.Generator().manual_seed(0)
-    qs, states = th.randn(2, 3, N, generator=generator), th.randn(2, 3, S, generator=generator)
-    before = mixer(qs, states)
-    assert not th.allclose(mixer(qs[..., order], states), before), "the rows are different ones"
-    last_layer = mixer.hyper_w_1 if layers == 1 else mixer.hyper_w_1[2]
-    with th.no_grad():
-        for p in (last_layer.weight, last_layer.bias):
-            p.copy_(p.view(N, E, -1)[order].reshape(p.shape))
-    th.testing.assert_close(mixer(qs[..., order], states), before)
-
-
 def test_names_of_qmix_weights_are_pymarls():
     assert set(make_qmixer(1).state_dict()) == _parts("hyper_w_1", "hyper_w_final", "hyper_b_1", "V.0", "V.2")
     deep = _parts("hyper_w_1.0", "hyper_w_1.2", "hyper_w_final.0", "hyper_w_final.2", "hyper_b_1", "V.0", "V.2")
@@ -92,12 +77,6 @@ def test_vdn_adds():
     qs = th.tensor([[[1.0, 2.0, 4.0], [0.5, -1.0, 0.0]]])
     assert VDNMixer()(qs, None).tolist() == [[[7.0], [-0.5]]]
     assert list(VDNMixer(make_args()).parameters()) == []
-
-
-def test_vdn_does_not_care_about_the_order_of_agents():
-    qs = th.randn(4, 5, N, generator=th.Generator().manual_seed(0))
-    assert VDNMixer()(qs, None).shape == (4, 5, 1)
-    th.testing.assert_close(VDNMixer()(qs[..., [2, 0, 1]], None), VDNMixer()(qs, None))
 
 
 def make_qtran(arch, size):
@@ -129,17 +108,6 @@ def test_qtran_is_the_published_network(arch, size, layers, given_actions):
             q[row].item(), _mlp(w, "Q", np.concatenate([state, joint]), layers)[0], rtol=1e-4, atol=1e-5
         )
         np.testing.assert_allclose(v[row].item(), _mlp(w, "V", state, layers)[0], rtol=1e-4, atol=1e-5)
-
-
-def test_qtran_sums_over_agents_so_their_order_does_not_matter():
-    mixer, batch = make_qtran("qtran_paper", "small"), random_batch([3, 2], 4)
-    hidden = th.randn(2, 4, 2, 3, generator=th.Generator().manual_seed(0))
-    actions = batch["actions_onehot"]
-    q, _ = mixer(batch, hidden, actions)
-    swapped, _ = mixer(batch, hidden.flip(2), actions.flip(2))
-    th.testing.assert_close(q, swapped)
-    only_hidden, _ = mixer(batch, hidden.flip(2), actions)
-    assert not th.allclose(q, only_hidden), "what an agent knew and what it did belong together"
 
 
 def test_names_of_qtran_weights_are_pymarls():
