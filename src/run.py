@@ -32,6 +32,7 @@ from records.logger import Logger
 from records.run_folder import RunFolder
 from records.tokens import map_of, run_token
 from runners.base import calls_of_a_test
+from runners.contract import as_runner
 from utils.config.merging import default_config, recursive_dict_update
 from utils.config.renamed_keys import note_of_former_names, with_new_names
 from utils.errors import ConfigError, MusterError
@@ -274,7 +275,7 @@ def evaluate_sequential(args: SimpleNamespace, runner: Any) -> None:
 
     `--evaluate` and `evaluate=True` play `experiment.evaluation` instead, which also keeps a table of the episodes.
     """
-    for _ in range(calls_of_a_test(runner, args.test_nepisode)):
+    for _ in range(calls_of_a_test(as_runner(runner), args.test_nepisode)):
         runner.run(test_mode=True)
     if args.save_replay:
         runner.save_replay()

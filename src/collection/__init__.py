@@ -10,6 +10,7 @@ from utils.config.registry import Registry
 if TYPE_CHECKING:  # which import torch
     from collection.contract import Collection
     from components.episode_batch import EpisodeBatch
+    from runners.contract import Runner
 
 REGISTRY = Registry("way of acting")
 REGISTRY.declare(
@@ -44,7 +45,7 @@ REGISTRY.declare(
 
 
 def build(
-    args: SimpleNamespace, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: "EpisodeBatch"
+    args: SimpleNamespace, runner: "Runner", mac: Any, acting_mac: Any, logger: Any, like: "EpisodeBatch"
 ) -> "Collection":
     """The part that `args.collection` names.
 
@@ -56,7 +57,10 @@ def build(
         logger: the one that the runner logs to.
         like: anything with the scheme, groups and preprocess of the runner's batches.
     """
-    return REGISTRY[args.collection](runner, mac, acting_mac, logger, like)
+    from collection.contract import Collection, PlainCollection
+
+    made = REGISTRY[args.collection](runner, mac, acting_mac, logger, like)
+    return made if isinstance(made, Collection) else PlainCollection.of(made)
 
 
 def lag_of(name: str) -> int:

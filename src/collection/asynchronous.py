@@ -8,6 +8,7 @@ import torch as th
 from collection.contract import Experience
 from collection.synchronous import SyncCollection
 from components.batch_state import batch_from_state, batch_state
+from runners.contract import Runner
 from utils.processes.stopping import StopPlaying
 from utils.timing import timed
 
@@ -19,10 +20,10 @@ class AsyncCollection(SyncCollection):
     run stays reproducible. `take` writes the rollout's log entries: in the same order and with the same count of
     episodes, whichever of the two was faster.
 
-    Args: see `acting.build`.
+    Args: see `collection.build`.
     """
 
-    def __init__(self, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: Any):
+    def __init__(self, runner: Runner, mac: Any, acting_mac: Any, logger: Any, like: Any):
         super().__init__(runner, mac, acting_mac, logger)
         self._logger, self._like = logger, like
         threads = th.get_num_threads()  # which new threads do not inherit

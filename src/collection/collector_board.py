@@ -23,11 +23,10 @@ class CollectorBoard:
     """
 
     def __init__(self, size: int, memory: NamelessMemory | None = None):
-        self.memory = memory
         if memory is None:
-            self.memory = NamelessMemory("muster-collectors")
-            self.memory.grow(32 * size + 8)
-        buffer = self.memory.map()
+            memory = NamelessMemory("muster-collectors")
+            memory.grow(32 * size + 8)
+        self.memory, buffer = memory, memory.map()
         self.states, self.versions = (np.frombuffer(buffer, np.int64, size, 8 * size * k) for k in (0, 1))
         self.beats = np.frombuffer(buffer, np.float64, size, 16 * size)
         self.steps = np.frombuffer(buffer, np.int64, size, 24 * size)

@@ -152,7 +152,8 @@ class RolloutWorker:
         if job.acknowledges:
             self._connection.send((FETCHED, None))
         t_env = t_env if resumed is None else resumed.t_env
-        runner.t_env, logged = t_env, []
+        logged: list[tuple[str, float, int, bool]] = []
+        runner.t_env = t_env
         try:
             with self._logger.collecting(logged), th.no_grad():
                 batch = runner.run(test_mode=False)
@@ -162,9 +163,9 @@ class RolloutWorker:
             return
         board.enter(job.index, SENDING)
         board.steps[job.index] = 0
-        episodes = getattr(runner, "episodes_brought", runner.batch_size)
+        episodes = runner.episodes_brought
         best = best_episodes(runner)
-        pending = list(getattr(runner, "train_returns", ())), dict(getattr(runner, "train_stats", {}))
+        pending = list(runner.train_returns), dict(runner.train_stats)
         rollout = Rollout(batch_arrays(batch), runner.t_env - t_env, episodes, version, logged, best, pending)
         self._connection.send((ROLLOUT, rollout))
         board.enter(job.index, WAITING)
@@ -181,8 +182,7 @@ class RolloutWorker:
 
     def _state(self) -> dict[str, Any]:
         runner = self._runner.state_dict()
-        kept = self._paused is not None and not getattr(self._runner, "dropped_because", "")
-        paused = asdict(self._paused) if kept else None
+        paused = None if self._paused is None or self._runner.dropped_because else asdict(self._paused)
         return {"runner": runner, "mac": state_of(self._mac), "generators": global_generators(), "paused": paused}
 
     def _load(self, state: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from collection.synchronous import SyncCollection
 from collection.transport import transport_of
 from collection.weights import SharedWeights
 from components.batch_state import batch_of_arrays
-from controllers.contract import controller
+from runners.contract import Runner
 from utils.errors import MusterError
 from utils.processes.stopping import GRACE, stop_requested
 
@@ -28,22 +28,16 @@ class Collectors(SyncCollection):
     The learner's weights are published before each rollout that is taken, if they have changed, and fetched by the
     collectors. A rollout's lag is the number of newer weights that were published since it began; `max_lag` bounds it:
     of rollouts that are under way, the oldest ones are waited for in time. With `deterministic`, collectors take turns,
-    and each begins its next rollout when its last one is taken, with the weights of that moment. For the loop they are
-    an `collection.contract.Collection`.
+    and each begins its next rollout when its last one is taken, with the weights of that moment.
 
-    Args: see `acting.build`.
-
-    Attributes:
-        players_of: a function of a module, (args, logger) -> (runner, controller), which collectors call.
+    Args: see `collection.build`.
     """
 
-    players_of: Callable | None = None
-
-    def __init__(self, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: Any):
+    def __init__(self, runner: Runner, mac: Any, acting_mac: Any, logger: Any, like: Any):
         super().__init__(runner, mac, acting_mac, logger)
         self._logger, self._like, self._args = logger, like, runner.args
         self._options = runner.args.collectors
-        self._columns = getattr(runner, "batch_columns", runner.args.episode_limit + 1)
+        self._columns = runner.batch_columns or runner.args.episode_limit + 1
         self._most = self._options["max_lag"] or 2 * under_way(self._options)
         self._weights = SharedWeights(mac)
         self._pool: CollectorPool | None = None
@@ -55,18 +49,19 @@ class Collectors(SyncCollection):
         # rollouts and states of collectors, from a checkpoint
         self._resumed: dict[str, Any] | None = None
 
+    def collect_by(self, players_of: Callable) -> None:
+        self._players_of = players_of
+
     def take(self) -> Experience:
         version = self._weights.publish()
-        if self._pool is None:
-            self._begin()
-        pool = self._pool
+        pool = self._pool or self._begin()
         pool.publish()
-        collector = pool.collect(self.t_env, lambda playing: self._next(version, playing))
+        collector = pool.collect(self.t_env, lambda playing: self._next(pool.collectors, version, playing))
         rollout = collector.rollouts.popleft()
         collector.served = self._taken
         self._taken += 1
         self.t_env += rollout.steps
-        self._runner.t_env = self.t_env
+        self.runner.t_env = self.t_env
         pool.grant(collector, self.t_env)
         for entry in rollout.logged:
             self._logger.log_stat(*entry)
@@ -80,7 +75,7 @@ class Collectors(SyncCollection):
 
     def figures(self) -> dict[str, float]:
         """Statistics since the last call: the largest lag, restarts so far, and seconds of waiting for rollouts."""
-        figures = {"weight_lag_max": self._largest_lag}
+        figures: dict[str, float] = {"weight_lag_max": self._largest_lag}
         self._largest_lag = 0
         if self._pool is not None and not self._options["deterministic"]:
             figures |= {"collector_restarts": self._pool.restarts, "collector_wait": self._pool.waited}
@@ -89,15 +84,16 @@ class Collectors(SyncCollection):
 
     def take_live(self, key: str, value: Any) -> None:
         """A key of the config has changed (`experiment.live`); collectors that start later have it from the config."""
-        for collector in self._pool.collectors if self._pool is not None else ():
-            self._pool.send(collector, CHANGE, (key, value))
+        if self._pool is not None:
+            for collector in self._pool.collectors:
+                self._pool.send(collector, CHANGE, (key, value))
 
     def log_pending(self) -> None:
         """Of the rollouts that were taken; the collectors play on, and are not asked."""
         for returns, sums in self._pending.values():
-            self._runner.train_returns += returns
+            self.runner.train_returns += returns
             for key, total in sums.items():
-                self._runner.train_stats[key] = self._runner.train_stats.get(key, 0) + total
+                self.runner.train_stats[key] = self.runner.train_stats.get(key, 0) + total
         self._pending.clear()
         super().log_pending()
 
@@ -113,7 +109,7 @@ class Collectors(SyncCollection):
         if self._pool is not None and stop_requested():
             self._pool.stop_playing()
         if self._options["deterministic"] and self._pool is not None:
-            state["collectors"] = self._states()
+            state["collectors"] = self._states(self._pool)
         elif self._options["deterministic"] and self._resumed is not None:
             state["collectors"] = self._resumed["collectors"]
         return state
@@ -137,38 +133,37 @@ class Collectors(SyncCollection):
             )
         self._resumed = state if collectors is not None else None
 
-    def _begin(self) -> None:
+    def _begin(self) -> CollectorPool:
         """Start the collectors, and let all of them play."""
         options = self._options
-        self.t_env = max(self.t_env, self._runner.t_env)
+        self.t_env = max(self.t_env, self.runner.t_env)
         job = Job(
             self._args,
-            self.players_of,
+            self._players_of,
             index=0,
             seed=0,
             size=options["processes"],
             pull_steps=0 if options["deterministic"] else options["pull_steps"],
             acknowledges=options["deterministic"],
         )
-        self._pool = CollectorPool(
-            job, self._weights, options, self._logger.console_logger, transport_of(options["transport"])
-        )
-        for collector in self._pool.collectors:
+        console = self._logger.console_logger
+        pool = self._pool = CollectorPool(job, self._weights, options, console, transport_of(options["transport"]))
+        for collector in pool.collectors:
+            granted = under_way(options) // options["processes"]
             if self._resumed is not None:
-                self._restore(collector, self._resumed["collectors"][collector.index])
-                continue
-            for _ in range(under_way(options) // options["processes"]):
-                self._pool.grant(collector, self.t_env)
+                granted = _restore(pool, collector, self._resumed["collectors"][collector.index])
+            for _ in range(granted):
+                pool.grant(collector, self.t_env)
         self._resumed = None
+        return pool
 
-    def _next(self, version: int, playing: np.ndarray) -> Collector | None:
+    def _next(self, collectors: list[Collector], version: int, playing: np.ndarray) -> Collector | None:
         """The collector whose rollout is taken next; None if it must be waited for.
 
         Args:
             version: of the learner's weights.
             playing: the versions of those that collectors play with, int64 `[k]`.
         """
-        collectors = self._pool.collectors
         if self._options["deterministic"]:
             collector = collectors[self._taken % len(collectors)]
             return collector if collector.rollouts else None
@@ -186,10 +181,6 @@ class Collectors(SyncCollection):
         urgent = any(version + k >= old + self._most for k, old in enumerate(versions))
         return None if urgent and oldest.rollouts[0].version > versions[0] else oldest
 
-    def _follow_exploration(self) -> None:
-        # the exploration while acting is part of a policy that a learner differentiates
-        controller(self._mac).anneal(self.t_env)
-
     @property
     def steps_in_play(self) -> int:
         """Those that are being played, and those that wait to be learned from, if nothing keeps them; of a test."""
@@ -203,12 +194,12 @@ class Collectors(SyncCollection):
         """Why the last `state_dict` does not have these steps; empty if it has."""
         return super().dropped_because if super().steps_in_play else self._not_kept
 
-    def _states(self) -> list[dict[str, Any]] | None:
+    def _states(self, pool: CollectorPool) -> list[dict[str, Any]] | None:
         """Those of all collectors; None if one that is to stop does not."""
         # without a stop, they answer when their rollouts are played
         deadline = time.monotonic() + GRACE + 2 if stop_requested() else math.inf
         try:
-            return [self._state_of(collector, deadline - time.monotonic()) for collector in self._pool.collectors]
+            return [_state_of(pool, collector, deadline - time.monotonic()) for collector in pool.collectors]
         except MusterError as error:
             if not stop_requested():
                 raise
@@ -216,20 +207,22 @@ class Collectors(SyncCollection):
             self._not_kept = "a collector did not answer"
             return None
 
-    def _state_of(self, collector: Collector, seconds: float) -> dict[str, Any]:
-        state = self._pool.ask(collector, STATE, STATE, seconds)
-        return {
-            "state": pickle.loads(state),  # noqa: S301 - of our own child process
-            "granted": collector.granted,
-            "served": collector.served,
-            "rollouts": [asdict(rollout) for rollout in collector.rollouts],
-        }
 
-    def _restore(self, collector: Collector, state: dict[str, Any]) -> None:
-        self._pool.send(collector, LOAD, pickle.dumps(state["state"]))
-        collector.served = state["served"]
-        for rollout in state["rollouts"]:
-            logged = [(str(key), float(value), int(t), bool(told)) for key, value, t, told in rollout.pop("logged")]
-            collector.rollouts.append(Rollout(**rollout, logged=logged))
-        for _ in range(state["granted"]):
-            self._pool.grant(collector, self.t_env)
+def _state_of(pool: CollectorPool, collector: Collector, seconds: float) -> dict[str, Any]:
+    state = pool.ask(collector, STATE, STATE, seconds)
+    return {
+        "state": pickle.loads(state),  # noqa: S301 - of our own child process
+        "granted": collector.granted,
+        "served": collector.served,
+        "rollouts": [asdict(rollout) for rollout in collector.rollouts],
+    }
+
+
+def _restore(pool: CollectorPool, collector: Collector, state: dict[str, Any]) -> int:
+    """Give a collector its state and rollouts. Returns how many it is to play now."""
+    pool.send(collector, LOAD, pickle.dumps(state["state"]))
+    collector.served = state["served"]
+    for rollout in state["rollouts"]:
+        logged = [(str(key), float(value), int(t), bool(told)) for key, value, t, told in rollout.pop("logged")]
+        collector.rollouts.append(Rollout(**rollout, logged=logged))
+    return state["granted"]

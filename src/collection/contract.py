@@ -1,10 +1,12 @@
 """The contract between the training loop and the parts that let the runner play."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from components.episode_batch import EpisodeBatch
+from runners.contract import Runner
+from utils.completed import Completed
 from utils.numbers.random_streams import RandomStream
 
 
@@ -46,7 +48,7 @@ class Opponents(Protocol):
     def rest(self) -> None:
         """Let the newest models play all groups."""
 
-    def test(self, runner: Any, stream: RandomStream) -> Iterator[None]:
+    def test(self, runner: Runner, stream: RandomStream) -> Iterator[None]:
         """Play what is left of a test against other models, with its random numbers, and log the results.
 
         Yields:
@@ -60,18 +62,38 @@ class Opponents(Protocol):
         """Resume from where `state_dict` was taken; the next rollout or test chooses who plays."""
 
 
-class Collection(Protocol):
-    """Lets a runner play rollouts and tests, with weights that it fetches from the learner's controller."""
+class Collection:
+    """Lets a runner play rollouts and tests, with weights that it fetches from the learner's controller.
 
-    # steps of a rollout that a stop has interrupted, and why the last `state_dict` does not have them, if it has not
-    steps_in_play: int
-    dropped_because: str
-    # environment steps up to the last rollout taken; the runner's own count may be ahead
+    Attributes:
+        runner: plays the tests, and unless others do, the rollouts.
+        t_env: environment steps up to the last rollout taken; the runner's own count may be ahead.
+        weights_changed: set after each update of the learner's weights; a collection may clear it when it has fetched
+            them.
+        opponents: chooses who plays which group (`collection.opponents`); None: the newest models all.
+    """
+
+    runner: Runner
     t_env: int
-    # set after each update of the learner's weights; a collection may clear it when it has fetched them
     weights_changed: bool
-    # chooses who plays which group (`collection.opponents`); None: the newest models all
-    opponents: Opponents | None
+    opponents: Opponents | None = None
+
+    @property
+    def steps_in_play(self) -> int:
+        """Steps of a rollout that a stop has interrupted."""
+        return 0
+
+    @property
+    def dropped_because(self) -> str:
+        """Why the last `state_dict` does not have these steps; empty if it has."""
+        return ""
+
+    def collect_by(self, players_of: Callable) -> None:
+        """If rollouts are played in other processes, they build their players with this function of a module.
+
+        Args:
+            players_of: (args, logger) -> (runner, controller).
+        """
 
     def take(self) -> Experience:
         """The next rollout. Its log entries are written now; a fault in it is raised here.
@@ -79,6 +101,7 @@ class Collection(Protocol):
         Raises:
             StopPlaying: that was requested (`utils.processes.stopping`).
         """
+        raise NotImplementedError
 
     def begin_next(self) -> None:
         """Called after `take`, before the learner trains on it: the loop will want another rollout.
@@ -95,18 +118,29 @@ class Collection(Protocol):
         Yields:
             after each rollout, how many were played.
         """
+        raise NotImplementedError
 
     def log_pending(self) -> None:
         """At the end of a run, log the statistics of training that are not due yet."""
+
+    def figures(self) -> Mapping[str, float]:
+        """Statistics of the summary."""
+        return {}
 
     def settle(self) -> None:
         """Wait until the runner is idle; the next `take` returns its rollout."""
 
     def state_dict(self) -> dict[str, Any]:
         """Counts, the runner's state, and a rollout that was not taken; settles before."""
+        raise NotImplementedError
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Resume from where `state_dict` was taken."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """Wait until the runner is idle; may be called twice."""
+
+
+class PlainCollection(Completed, Collection):
+    """A collection of the user's own that lacks some of the contract."""

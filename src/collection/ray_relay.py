@@ -102,7 +102,14 @@ class Relay:
         """
         import numpy as np
 
-        about = {"niceness": os.nice(0), "host": os.uname().nodename, "fault": self._fault, "gone": "", "messages": []}
+        messages: list[Any] = []
+        about: dict[str, Any] = {
+            "niceness": os.nice(0),
+            "host": os.uname().nodename,
+            "fault": self._fault,
+            "gone": "",
+            "messages": messages,
+        }
         if self._fault:
             time.sleep(HEARTBEAT)
             return about
@@ -110,10 +117,10 @@ class Relay:
         try:
             while True:
                 # messages first: no rollout that is older than what the board shows is still to come
-                while self._connection.poll(0 if about["messages"] else LOOK):
-                    about["messages"].append(np.frombuffer(self._connection.recv_bytes(), np.uint8))
+                while self._connection.poll(0 if messages else LOOK):
+                    messages.append(np.frombuffer(self._connection.recv_bytes(), np.uint8))
                 self._note(about)
-                news = about["messages"] or self._seen != self._told or time.monotonic() > end
+                news = messages or self._seen != self._told or time.monotonic() > end
                 if news and not self._connection.poll(0):
                     break
             self._told = self._seen

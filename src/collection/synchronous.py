@@ -5,103 +5,86 @@ from typing import Any
 
 import torch as th
 
-from collection.contract import Experience, Opponents
+from collection.contract import Collection, Experience
 from collection.controller_weights import weights_of
 from controllers.contract import controller
 from runners.base import calls_of_a_test
+from runners.contract import Runner
 from utils.numbers.random_streams import RandomStream
 
 
-class SyncCollection:
+class SyncCollection(Collection):
     """Plays each rollout on demand, with the newest weights (`collection.contract.Collection`).
 
-    Args: see `acting.build`.
+    Args: see `collection.build`.
     """
 
-    def __init__(self, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: Any = None):
-        self._runner, self._mac, self._acting_mac = runner, mac, acting_mac
+    def __init__(self, runner: Runner, mac: Any, acting_mac: Any, logger: Any, like: Any = None):
+        self.runner, self._mac, self._acting_mac = runner, mac, acting_mac
         self.t_env = runner.t_env
-        self.opponents: Opponents | None = None
         self.weights_changed = True
         # how often torch has changed the weights of both controllers in place, at the last copy
         self._changes: list[int] = []
 
     @property
-    def runner(self) -> Any:
-        """Plays the tests, and unless others do, the rollouts."""
-        return self._runner
-
-    @property
     def steps_in_play(self) -> int:
-        """Of a rollout that a stop has interrupted; 0 of a runner of PyMARL's, which plays rollouts to their ends."""
-        return getattr(self._runner, "steps_in_play", 0)
+        return self.runner.steps_in_play
 
     @property
     def dropped_because(self) -> str:
-        """Why the last `state_dict` does not have these steps; empty if it has."""
-        return getattr(self._runner, "dropped_because", "")
+        return self.runner.dropped_because
 
     def take(self) -> Experience:
         if not self._continues_rollout():
             self._choose_players()
         return self._experience(self._play(), lag=0)
 
-    def begin_next(self) -> None:
-        """Nothing starts before `take`."""
-
     def test(self, stream: RandomStream, played: int = 0) -> Iterator[int]:
         self._update_weights()
         if self.opponents is not None:
             self.opponents.rest()
-        runner = self._runner
+        runner = self.runner
         planned = calls_of_a_test(runner, runner.args.test_nepisode)
         # episodes whose environment crashed do not count, so there may be more than planned
-        while played < planned or getattr(runner, "test_unfinished", False):
+        while played < planned or runner.test_unfinished:
             with stream.active():
                 self._play(test_mode=True)
             played += 1
             yield played
 
     def log_pending(self) -> None:
-        """See `collection.contract.Collection`; a runner of PyMARL's keeps its statistics until they are due."""
-        getattr(self._runner, "log_pending", lambda: None)()
-
-    def settle(self) -> None:
-        """Nothing is played in the background."""
-
-    def close(self) -> None:
-        """Nothing is played in the background."""
+        self.runner.log_pending()
 
     def state_dict(self) -> dict[str, Any]:
-        return {"t_env": self.t_env, "runner": self._runner_state()}
+        return {"t_env": self.t_env, "runner": self.runner.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Raises: ValueError: the runner is of another kind."""
         self.t_env, self.weights_changed = state["t_env"], True
-        if hasattr(self._runner, "load_state_dict"):
-            self._runner.load_state_dict(state["runner"])
-        else:
-            self._load_counts(state["runner"])
+        self.runner.load_state_dict(state["runner"])
 
     def _experience(self, batch: Any, lag: int) -> Experience:
         """The rollout that is taken now."""
         if self._acting_mac is not self._mac:
-            # the exploration while acting is part of a policy that a learner differentiates
-            controller(self._mac).anneal(self.t_env)
-        self.t_env = self._runner.t_env
-        episodes = getattr(self._runner, "episodes_brought", self._runner.batch_size)
+            self._follow_exploration()
+        self.t_env = self.runner.t_env
         learning = None if self.opponents is None else self.opponents.learning
-        return Experience(batch, self.t_env, episodes, lag, learning, best=tuple(best_episodes(self._runner)))
+        best = tuple(best_episodes(self.runner))
+        return Experience(batch, self.t_env, self.runner.episodes_brought, lag, learning, best=best)
+
+    def _follow_exploration(self) -> None:
+        """Let the learner's controller explore as the acting one does: that is part of the policy that it learns."""
+        controller(self._mac).anneal(self.t_env)
 
     def _choose_players(self) -> None:
         """Before a rollout of training: with which weights, and against whom."""
         self._update_weights()
         if self.opponents is not None:
-            self.opponents.draw(self._runner.t_env)
+            self.opponents.draw(self.runner.t_env)
 
     def _continues_rollout(self) -> bool:
         """Whether the runner ends a rollout that was started before the run was resumed; as it was played then."""
-        continues = getattr(self._runner, "continues", False)
+        continues = self.runner.continues
         if continues and self.opponents is not None:
             self.opponents.continue_rollout()
         return continues
@@ -109,7 +92,7 @@ class SyncCollection:
     def _play(self, test_mode: bool = False) -> Any:
         # acting needs no gradients, whatever a user's own controller computes
         with th.no_grad():
-            return self._runner.run(test_mode=test_mode)
+            return self.runner.run(test_mode=test_mode)
 
     def _update_weights(self) -> None:
         if self._acting_mac is self._mac:
@@ -124,20 +107,7 @@ class SyncCollection:
     def _count_changes(self) -> list[int]:
         return [weight._version for mac in (self._mac, self._acting_mac) for weight in weights_of(mac)]
 
-    def _runner_state(self) -> dict[str, Any]:
-        """Its own, or the counts of a runner without one, such as PyMARL's."""
-        if hasattr(self._runner, "state_dict"):
-            return self._runner.state_dict()
-        return {name: value for name, value in vars(self._runner).items() if type(value) in (int, float)}
 
-    def _load_counts(self, counts: dict[str, Any]) -> None:
-        """Raises: ValueError: the runner has other counts."""
-        if not set(counts) <= set(self._runner_state()) or not all(type(x) in (int, float) for x in counts.values()):
-            raise ValueError(f"{type(self._runner).__name__} keeps other counts than the checkpoint's")
-        vars(self._runner).update(counts)
-
-
-def best_episodes(runner: Any) -> list[dict[str, Any]]:
-    """Those that a runner has played since the last call (`runners.best_episodes`); none of a runner of PyMARL's."""
-    found = getattr(runner, "best_episodes", None)
-    return [] if found is None else found.fetch()
+def best_episodes(runner: Runner) -> list[dict[str, Any]]:
+    """Those that a runner has played since the last call (`runners.best_episodes`)."""
+    return [] if runner.best_episodes is None else runner.best_episodes.fetch()

@@ -34,11 +34,10 @@ class SharedWeights:
         for tensor in self._tensors:
             places.append(size)
             size += -(-tensor.nbytes // ALIGNED) * ALIGNED
-        self.memory = memory
         if memory is None:
-            self.memory = NamelessMemory("muster-weights")
-            self.memory.grow(size)
-        self._buffer = self.memory.map()
+            memory = NamelessMemory("muster-weights")
+            memory.grow(size)
+        self.memory, self._buffer = memory, memory.map()
         self._version = np.frombuffer(self._buffer, dtype=np.int64, count=1)
         self._shared = [_view(self._buffer, place, tensor) for place, tensor in zip(places, self._tensors, strict=True)]
         # whether this process has published any; and the version that it has fetched

@@ -8,7 +8,7 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from controllers.hidden_states import by_agent, fields_before, has_rows
 from controllers.inputs import field_before
-from utils.answers import Answers
+from utils.completed import Completed
 from utils.tensors.schemes import AGENTS, action_fields
 from utils.tensors.tensor_trees import Tree, map_tree
 
@@ -67,16 +67,13 @@ class Controller:
         return {} if epsilon is None else {"epsilon": epsilon}
 
 
-class _Adapted(Answers, Controller):
-    """A controller of the user's own as a `Controller`."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._part, name, value)
+class PlainController(Completed, Controller):
+    """A controller of PyMARL's, or of the user's own."""
 
 
 def controller(mac: Any) -> Any:
-    """The controller itself, or one of the user's own with the answers of `Controller` for what it lacks."""
-    return mac if isinstance(mac, Controller) else _Adapted.of(mac)
+    """The controller itself; one of the user's own has from `Controller` what it lacks."""
+    return mac if isinstance(mac, Controller) else PlainController.of(mac)
 
 
 def unroll_by_steps(mac: Any, batch: EpisodeBatch, **options: Any) -> tuple[th.Tensor, Tree]:

@@ -22,7 +22,7 @@ from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesFromTheSta
 from controllers import REGISTRY as mac_REGISTRY
 from envs.contract.fields import pymarl_spec
 from experiment.acting_place import acting_place
-from experiment.contracts import PlainLearner, PlainRunner
+from experiment.contracts import PlainLearner
 from experiment.diagnostics import diagnostics_of
 from experiment.live import LiveChanges, live_changes, start_schedules
 from experiment.opponents import opponents_of
@@ -32,6 +32,7 @@ from learners import REGISTRY as le_REGISTRY
 from records.diagnostics import Diagnostics
 from records.logger import Logger
 from runners import REGISTRY as r_REGISTRY
+from runners.contract import Runner, as_runner
 from utils.errors import ConfigError
 from utils.numbers.random_streams import GlobalGenerators, RandomStream
 from utils.processes.available_memory import require_memory
@@ -50,7 +51,7 @@ class Players:
     `teams`: who controls the agents; `mac` asks their controllers. `schedules`: by team, of keys that the loop sets.
     """
 
-    runner: Any
+    runner: Runner
     teams: list[Member]
     mac: Any
     acting_mac: Any
@@ -69,7 +70,7 @@ class Parts:
     them that have a state. `diagnostics`: timer, monitored values and machine. `live`: keys that change.
     """
 
-    runner: Any
+    runner: Runner
     collection: Collection
     teams: list[Member]
     mac: Any
@@ -118,10 +119,10 @@ def assemble_players(args: SimpleNamespace, logger: Logger, learns: bool = True)
     lazy_dynamo.defer()
     schedules = {"": start_schedules(args)}
     prepare_environments(args)
-    runner = r_REGISTRY[args.runner](args=args, logger=logger)
+    runner = as_runner(r_REGISTRY[args.runner](args=args, logger=logger))
     try:
         # a runner derived from ours may change the sizes
-        sizes, spec = runner.get_env_info(), PlainRunner.of(runner).spec
+        sizes, spec = runner.get_env_info(), runner.spec
         spec = pymarl_spec(sizes) if spec is None else replace(spec, env_info=sizes)
         teams = members_of(args, spec)
         schedules = {team.name: schedules[""] | start_schedules(team.args) for team in teams} | schedules
@@ -174,16 +175,15 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
     players = assemble_players(args, logger)
     runner, mac, teams = players.runner, players.mac, players.teams
     try:
-        scheme = PlainRunner.of(runner).batch_scheme or players.scheme
-        columns = PlainRunner.of(runner).batch_columns or args.episode_limit + 1
+        scheme = runner.batch_scheme or players.scheme
+        columns = runner.batch_columns or args.episode_limit + 1
         for team in teams:
             if not team.frozen:
                 with of_team(team.name):
                     _add_learner(team, scheme, players, columns, team.logger(logger))
         like = EpisodeBatch(scheme, players.groups, 1, 1, preprocess=players.preprocess, device="meta")
         playing = collection.build(args, runner, mac, players.acting_mac, logger, like=like)
-        if hasattr(playing, "players_of"):
-            playing.players_of = collector_players
+        playing.collect_by(collector_players)
         playing.opponents = opponents_of(args, teams, mac, players.acting_mac, runner, logger)
         loop, test_stream = LoopState(), RandomStream(args.seed + TEST_SEED_OFFSET)
         state = RunState(logger.console_logger)
@@ -214,7 +214,7 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
 def learner_for(players: Players, logger: Any) -> Any:
     """A new learner of the only team, without a buffer."""
     (team,) = players.teams
-    scheme = team.scheme(PlainRunner.of(players.runner).batch_scheme or players.scheme)
+    scheme = team.scheme(players.runner.batch_scheme or players.scheme)
     return le_REGISTRY[team.args.learner](team.mac, scheme, logger, team.args)
 
 

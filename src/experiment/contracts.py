@@ -9,12 +9,11 @@ from typing import Any
 import torch as th
 from torch import nn
 
-from envs.contract.fields import EnvSpec
-from utils.answers import Answers
+from utils.completed import Completed
 from utils.tensors.devices import CPU
 
 
-class PlainLearner(Answers):
+class PlainLearner(Completed):
     """A learner of PyMARL's has `train`, `cuda`, `save_models` and `load_models`, and logs what it likes."""
 
     # updates that were left out because a value was not finite, and the last such value; None: it does not look
@@ -44,7 +43,7 @@ class PlainLearner(Answers):
         """
 
 
-class PlainBuffer(Answers):
+class PlainBuffer(Completed):
     """A buffer of the user's own has `insert`, `ready` and `sample`."""
 
     # the devices on which it keeps experience, and wants it ("": any)
@@ -56,29 +55,3 @@ class PlainBuffer(Answers):
     def hold_out(self) -> Any:
         """A sample of what is held out of learning; None: nothing is."""
         return None
-
-
-class PlainRunner(Answers):
-    """A runner of PyMARL's plays whole episodes of an environment whose sizes it knows."""
-
-    spec: EnvSpec | None = None
-    # of its batches, if these are not whole episodes: their scheme, and the number of their steps
-    batch_scheme: dict[str, dict] | None = None
-    batch_columns: int | None = None
-    batch: Any = None
-    recorder: Any = None
-    # whether its environments resumed where the checkpoint was written
-    environments_restored = True
-    # by environment, those at the end of the episode that it played last
-    last_infos: Mapping[Any, Mapping[Any, Any]] = {}
-
-
-class PlainCollection(Answers):
-    """A collection of the user's own may play rollouts to their ends, and log nothing of itself."""
-
-    steps_in_play = 0
-    dropped_because = ""
-
-    def figures(self) -> Mapping[str, float]:
-        """Statistics of the summary."""
-        return {}

@@ -1,7 +1,7 @@
 """Keys of the config that change while a run is under way: by `live.yaml` in its folder, and by schedules."""
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from checks.experiment_options import OPTIONS as OF_EXPERIMENTS
 from checks.options import declared
 from checks.registries import REGISTRIES
+from collection.contract import Collection
 from envs import live_options
 from experiment.teams import Member
 from records.layout import LIVE, RUNS
@@ -53,7 +54,7 @@ class LiveConfig:
         args: SimpleNamespace,
         schedules: Mapping[str, Any],
         parts: Iterable[Any],
-        without: Collection[str] = (),
+        without: Set[str] = frozenset(),
     ):
         self._args, self._parts = args, list(parts)
         self.options = {key: option for key, option in _declared(args).items() if option.live or option.driven}
@@ -132,7 +133,7 @@ def live_changes(
     args: SimpleNamespace,
     schedules: Mapping[str, Mapping],
     teams: list[Member],
-    collection: Any,
+    collection: Collection,
     acting_mac: Any,
     console: Any,
 ) -> "LiveChanges":
@@ -147,7 +148,7 @@ def live_changes(
         own_mac = acting_mac if team.view is None or not team.name else acting_mac.teams[team.name].mac
         parts = [team, team.learner, *parts_that_act(team.mac), *parts_that_act(own_mac), team.buffer, team.plan]
         parts += [collection, collection.runner] if not team.name else []
-        of_others = of_environment(team.args) if team.name else ()
+        of_others = of_environment(team.args).keys() if team.name else frozenset()
         configs[team.name] = LiveConfig(team.args, schedules[team.name], parts, of_others)
         keys |= {key for key in configs[team.name].options if key not in OF_EXPERIMENTS or key == "samples_per_insert"}
     runners = REGISTRIES["runner"].options

@@ -15,6 +15,7 @@ from experiment.teams import Member
 from learners.non_finite import require_finite
 from records.logger import Logger
 from runners.base import calls_of_a_test
+from runners.contract import Runner
 from utils.numbers.random_streams import RandomStream
 from utils.plain_values import problem_of
 from utils.tensors.devices import acting_device
@@ -36,7 +37,7 @@ class LoadedRun:
     """
 
     args: SimpleNamespace
-    runner: Any
+    runner: Runner
     mac: Any
     teams: list[Member]
     stream: RandomStream

@@ -12,7 +12,7 @@ from collection.synchronous import best_episodes
 from components.sampling.compose import Minibatches
 from experiment.assembly import Parts
 from experiment.best_episodes import SavedBestEpisodes
-from experiment.contracts import PlainBuffer, PlainCollection, PlainLearner
+from experiment.contracts import PlainBuffer, PlainLearner
 from experiment.inspection import Inspection
 from experiment.out_of_memory import out_of_memory
 from experiment.rare_infos import RareInfos
@@ -302,7 +302,7 @@ class TrainingLoop:
                 self.logger.log_stat(key, count, t_env)
         if lag_of(self.args.collection):
             self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)
-        for key, figure in PlainCollection.of(self.collection).figures().items():
+        for key, figure in self.collection.figures().items():
             self.logger.log_stat(key, figure, t_env)
         self.logger.log_stat("episode", self.state.episode, t_env)
         self.parts.diagnostics.write()
@@ -334,7 +334,7 @@ class TrainingLoop:
 
     def _report_rollout(self) -> None:
         """Log what becomes of a rollout that was being played."""
-        collection = PlainCollection.of(self.collection)
+        collection = self.collection
         if not collection.steps_in_play:
             return
         steps = f"{counted(collection.steps_in_play, 'step')} of the rollout that was being played"

@@ -7,11 +7,12 @@ from collection.contract import Opponents
 from collection.opponents import REGISTRY
 from experiment.teams import Member
 from records.logger import Logger
+from runners.contract import Runner
 from utils.errors import ConfigError
 
 
 def opponents_of(
-    args: SimpleNamespace, members: list[Member], mac: Any, acting_mac: Any, runner: Any, logger: Logger
+    args: SimpleNamespace, members: list[Member], mac: Any, acting_mac: Any, runner: Runner, logger: Logger
 ) -> Opponents | None:
     """The part that `args.opponents` names; None if the newest models play all groups.
 
@@ -20,7 +21,7 @@ def opponents_of(
     """
     learning = {member.name: member.view.groups for member in members if not member.frozen and member.view is not None}
     if REGISTRY.entry(args.opponents).traits.get("needs_opposed"):
-        if not hasattr(runner, "on_match_episode"):
+        if not runner.plays_matches or runner.spec is None:
             raise ConfigError(
                 f"opponents={args.opponents} does not go with runner={args.runner}, which is not built in."
             )

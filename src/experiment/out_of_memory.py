@@ -10,7 +10,7 @@ import torch as th
 
 from checks.options import layer_widths
 from checks.parts import ChosenParts
-from experiment.contracts import PlainBuffer, PlainLearner, PlainRunner
+from experiment.contracts import PlainBuffer, PlainLearner
 from utils.errors import MusterError
 from utils.plain_values import quoted
 from utils.processes.available_memory import memory_reason
@@ -86,7 +86,7 @@ def _taken(device: str, parts: Any) -> Iterator[tuple[str, int]]:
                 yield what, size
     weights = {id(x): x for team in parts.teams for x in _tensors(team)}.values()
     yield "networks and optimisers of", _bytes_on(device, weights)
-    batch = PlainRunner.of(parts.runner).batch
+    batch = parts.runner.batch
     if batch is not None:
         tensors = (*batch.data.transition_data.values(), *batch.data.episode_data.values())
         yield "a batch of play of", _bytes_on(device, tensors)

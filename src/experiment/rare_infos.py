@@ -4,7 +4,7 @@ import logging
 from itertools import chain
 from typing import Any
 
-from experiment.contracts import PlainRunner
+from runners.contract import Runner
 from utils.nearest import did_you_mean
 from utils.plain_values import counted, quoted
 
@@ -17,11 +17,10 @@ class RareInfos:
     Batches keep an info as the field `infos/<key>`, and `infos/<key>/known` is 1 where it appeared.
 
     Args:
-        runner: has the last infos of the episodes that it played last, those of tests, too (`last_infos`); a runner
-            of the user's own may have none.
+        runner: has the last infos of the episodes that it played last, those of tests, too (`last_infos`).
     """
 
-    def __init__(self, runner: Any, console: logging.Logger):
+    def __init__(self, runner: Runner, console: logging.Logger):
         self._runner, self._console, self._episodes = runner, console, 0
         # None: no batch was seen yet
         self._missing: set[str] | None = None
@@ -54,6 +53,6 @@ class RareInfos:
         self._missing = set()
 
     def _look_at_ends(self) -> None:
-        keys = chain.from_iterable(PlainRunner.of(self._runner).last_infos.values())
+        keys = chain.from_iterable(self._runner.last_infos.values())
         self._appeared.update(key for key in keys if isinstance(key, str))
         self._missing -= self._appeared

@@ -7,13 +7,13 @@ from typing import Any
 
 import torch as th
 
-from experiment.contracts import PlainRunner
 from learners import REGISTRY as le_REGISTRY
 from modules.mixers import REGISTRY as mixer_REGISTRY
 from records.layout import REPLAYS
 from records.logger import Logger
 from records.tokens import map_of
 from replays.recorder import Recorder
+from runners.contract import Runner
 
 OUTPUTS = {"q": "q_values", "pi_logits": "policy"}
 ALGORITHM = ("name", "learner", "mixer", "mac", "agent")
@@ -21,7 +21,7 @@ ALGORITHM = ("name", "learner", "mixer", "mac", "agent")
 NOT_IN_HEADERS = ("replay_dir", "replay_prefix")
 
 
-def attach_recorder(args: SimpleNamespace, runner: Any, mixer: Any, logger: Logger) -> None:
+def attach_recorder(args: SimpleNamespace, runner: Runner, mixer: Any, logger: Logger) -> None:
     """Let the runner record the first `replay_episodes` episodes of its last test, if `save_replay` is on.
 
     `mixer`: of the learner, for the team's value, or None.
@@ -40,11 +40,11 @@ def attach_recorder(args: SimpleNamespace, runner: Any, mixer: Any, logger: Logg
     )
 
 
-def save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
+def save_replay(args: SimpleNamespace, runner: Runner, logger: Logger) -> None:
     """Record where the replays are; without any, let the environment save its own, or log why there is none."""
     if not args.save_replay:
         return
-    recorder = PlainRunner.of(runner).recorder
+    recorder = runner.recorder
     if recorder is not None and recorder.paths:
         if logger.use_sacred:
             logger.sacred_info["replays"] = [str(path) for path in recorder.paths]

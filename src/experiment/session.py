@@ -8,7 +8,6 @@ from checkpoints.model_files import find_checkpoint, model_to_play
 from checkpoints.model_manifests import note_of
 from checkpoints.store import Checkpoint
 from experiment.assembly import assemble
-from experiment.contracts import PlainRunner
 from experiment.evaluation import evaluate_model
 from experiment.loaded_run import call_on_run
 from experiment.loop import TrainingLoop
@@ -73,7 +72,7 @@ def train_or_play(
             if checkpoint is not None:
                 logger.console_logger.info(f"Resuming from {checkpoint.folder}")
                 saver.restore(checkpoint)
-                if not PlainRunner.of(parts.runner).environments_restored:
+                if not parts.runner.environments_restored:
                     logger.console_logger.warning(
                         f"env={args.env} could not be saved where the run stopped. Its episodes begin again, with the "
                         "next seed of their stream: the run will differ from an uninterrupted one."

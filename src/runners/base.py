@@ -1,8 +1,7 @@
 """The common part of all runners besides stepping environments: batches, counters, statistics."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,8 @@ from components.sizing import batch_bytes
 from controllers.contract import controller
 from envs.contract.infos import is_true
 from runners import REGISTRY
-from runners.best_episodes import BestEpisodes, best_episodes_of
+from runners.best_episodes import best_episodes_of
+from runners.contract import Runner
 from runners.episode_figures import COUNT_OF, EPISODES, LENGTH, EpisodeFigures
 from utils.config.merging import with_defaults
 from utils.processes.available_memory import require_memory
@@ -24,41 +24,31 @@ COUNTS = (
 ).split()
 
 
-def calls_of_a_test(runner: Any, episodes: int) -> int:
-    """How many calls of a runner with `test_mode` play so many episodes; it may be PyMARL's, or as PyMARL's."""
-    return -(-episodes // getattr(runner, "test_batch_size", runner.batch_size))
+def calls_of_a_test(runner: Runner, episodes: int) -> int:
+    """How many calls of a runner with `test_mode` play so many episodes."""
+    return -(-episodes // runner.test_batch_size)
 
 
-class BaseRunner:
+class BaseRunner(Runner):
     """Keeps the step count `t_env` and the statistics of finished episodes, under PyMARL's names."""
+
+    episode_limit: int
+    plays_matches = True
 
     def __init__(self, args, logger):
         self.args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.logger = logger
         self.batch_size = self.args.batch_size_run
-        # how many a call with `test_mode` plays side by side
         self.test_batch_size = self.args.test_batch_size or self.batch_size
         self.t = 0
         self.t_env = 0
-        # how far a training call takes the count of episodes
         self.episodes_brought = self.batch_size
         self.train_returns: list[float] = []
         self.test_returns: list[float] = []
         self.train_stats: dict[str, float] = {}
         self.test_stats: dict[str, float] = {}
         self.figures = EpisodeFigures(vars(self.args).get("teams") or (), logger.console_logger)
-        # called with each episode that counts in a test: copy, return, length, info
-        self.on_test_episode: Callable[[int, float, int, dict], None] | None = None
-        # if set, test episodes are none of a test: it gets the info of each that was not lost
-        self.on_match_episode: Callable[[dict], None] | None = None
-        # the last infos of the episodes that ended in the last batch, by row and column of their last steps
-        self.last_infos: dict[tuple[int, int], dict] = {}
-        self.best_episodes: BestEpisodes | None = None
         self.crashed_episodes = 0
-        # whether `load_state_dict` restored the environments too, so that episodes continue where they were
-        self.environments_restored = True
-        # a test is in progress and not yet logged: crashes may make it longer
-        self.test_unfinished = False
         # the first episodes are logged
         self.log_train_stats_t = -1000000
 

@@ -9,6 +9,7 @@ from components.pending_writes import PendingWrites
 from components.step_writer import StepWriter
 from controllers.contract import controller
 from controllers.decisions import Decider
+from envs.contract.fields import EnvSpec
 from runners.auto_reset import AutoResetPlay, FinishedEpisode
 from runners.base import BaseRunner
 from runners.slow_rollout import SlowRollout
@@ -32,11 +33,10 @@ class EpisodesRunner(BaseRunner):
 
     Attributes:
         started: the rollout that is being played, or that a resumed run is to end first.
-        continues: the next call ends the rollout that was being played when the run stopped.
-        steps_in_play: the steps of it, 0 between two rollouts.
-        dropped_because: why the last `state_dict` does not have these steps; empty if it has.
     """
 
+    spec: EnvSpec
+    batch: EpisodeBatch
     # the source of its environments if the config leaves it open
     lives = ""
 
@@ -53,8 +53,6 @@ class EpisodesRunner(BaseRunner):
         self._live_args: dict[str, Any] = {}
         # the play that continues between calls, once `setup` has made it
         self.ongoing: Any = None
-        # records tests, see `replays.recorder.Recorder`
-        self.recorder = None
         # while `reset` is called by `run`: what it resets, of how many copies, and whether for a test
         self._stage: tuple[Copies, int, bool] | None = None
 
@@ -71,7 +69,6 @@ class EpisodesRunner(BaseRunner):
         return dict(self.spec.env_info)
 
     def save_replay(self) -> None:
-        """Save a replay of the environment that tests play on."""
         self.vector_env.save_replay()
 
     def close_env(self) -> None:

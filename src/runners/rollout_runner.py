@@ -44,6 +44,8 @@ class RolloutRunner(EpisodesRunner):
     `t_env` counts transitions, `episodes_brought` the episodes that ended in a call.
     """
 
+    batch_columns: int
+
     def setup(self, scheme, groups, preprocess, mac) -> None:
         super().setup(scheme, groups, preprocess, mac)
         self.batch_scheme = {

@@ -6,13 +6,14 @@ import threading
 import pytest
 import torch as th
 
-from collection import REGISTRY, lag_of
+from collection import REGISTRY, build, lag_of
 from collection.asynchronous import AsyncCollection
 from collection.contract import Experience
 from collection.synchronous import SyncCollection
 from components.selectors import Exploring
 from helpers import empty_batch, make_args
 from records.logger import Logger
+from runners.contract import as_runner
 from utils.numbers.random_streams import RandomStream
 
 CONSOLE = logging.getLogger("test")
@@ -51,7 +52,7 @@ class _Runner:
 def test_each_rollout_has_the_newest_weights():
     mac = _MAC(0)
     runner = _Runner(mac)
-    rollouts = SyncCollection(runner, mac, mac, Logger(CONSOLE))
+    rollouts = SyncCollection(as_runner(runner), mac, mac, Logger(CONSOLE))
     for weight in (0, 1, 2):
         mac.weight = weight
         assert rollouts.take() == Experience(weight, t_env=10 * (weight + 1), episodes=2, lag=0)
@@ -64,7 +65,7 @@ def test_an_overlapping_rollout_has_the_weights_it_began_with():
     mac, acting, gate = _MAC(0), _MAC(None), threading.Event()
     gate.set()
     runner = _Runner(acting, gate)
-    rollouts = AsyncCollection(runner, mac, acting, Logger(CONSOLE), LIKE)
+    rollouts = AsyncCollection(as_runner(runner), mac, acting, Logger(CONSOLE), LIKE)
     try:
         assert rollouts.take() == Experience(0, t_env=10, episodes=2, lag=0)
         gate.clear()
@@ -87,7 +88,7 @@ def test_a_learner_with_its_own_controller_knows_the_exploration_while_acting():
     """With the second rollout, which starts at step 10, of a decay from 1 to 0 in 40 steps: 0.75."""
     mac, acting = _MAC(0), _MAC(0)
     mac.action_selector = Exploring(make_args(epsilon_start=1.0, epsilon_finish=0.0, epsilon_anneal_time=40))
-    rollouts = SyncCollection(_Runner(acting), mac, acting, Logger(CONSOLE))
+    rollouts = SyncCollection(as_runner(_Runner(acting)), mac, acting, Logger(CONSOLE))
     rollouts.take()
     assert mac.action_selector.epsilon == 1.0
     rollouts.take()
@@ -96,12 +97,12 @@ def test_a_learner_with_its_own_controller_knows_the_exploration_while_acting():
 
 def test_a_runner_without_a_state_keeps_its_counts():
     mac = _MAC(0)
-    rollouts = SyncCollection(_Runner(mac), mac, mac, Logger(CONSOLE))
+    rollouts = SyncCollection(as_runner(_Runner(mac)), mac, mac, Logger(CONSOLE))
     rollouts.take()
     state = rollouts.state_dict()
     assert state == {"t_env": 10, "runner": {"t_env": 10}}
     runner = _Runner(mac)
-    other = SyncCollection(runner, mac, mac, Logger(CONSOLE))
+    other = SyncCollection(as_runner(runner), mac, mac, Logger(CONSOLE))
     other.load_state_dict(state)
     assert (other.t_env, runner.t_env) == (10, 10)
     assert other.take().t_env == 20
@@ -111,7 +112,7 @@ def test_a_runner_without_a_state_keeps_its_counts():
 
 def test_a_fault_in_the_background_is_raised_where_the_rollout_is_wanted():
     acting = _MAC(0)
-    rollouts = AsyncCollection(_Runner(acting), _MAC(0), acting, Logger(CONSOLE), LIKE)
+    rollouts = AsyncCollection(as_runner(_Runner(acting)), _MAC(0), acting, Logger(CONSOLE), LIKE)
     for _ in range(3):
         rollouts.take()
     rollouts.begin_next()
@@ -124,7 +125,7 @@ def test_a_fault_in_the_background_is_raised_where_the_rollout_is_wanted():
 def test_close_waits_for_the_rollout_in_progress():
     acting, gate = _MAC(0), threading.Event()
     runner = _Runner(acting, gate)
-    rollouts = AsyncCollection(runner, _MAC(0), acting, Logger(CONSOLE), LIKE)
+    rollouts = AsyncCollection(as_runner(runner), _MAC(0), acting, Logger(CONSOLE), LIKE)
     rollouts.begin_next()
     threading.Timer(0.2, gate.set).start()
     rollouts.close()
@@ -154,7 +155,7 @@ def test_log_entries_of_an_overlapping_rollout_are_written_when_it_is_taken(tmp_
     logger, gate = Logger(CONSOLE), threading.Event()
     logger.setup_metric_log(str(tmp_path / "metrics.csv"))
     acting = _MAC(0)
-    rollouts = AsyncCollection(_LoggingRunner(acting, logger, gate), _MAC(0), acting, logger, LIKE)
+    rollouts = AsyncCollection(as_runner(_LoggingRunner(acting, logger, gate)), _MAC(0), acting, logger, LIKE)
     rollouts.begin_next()
     gate.set()
     rollouts.settle()
@@ -168,12 +169,12 @@ def test_log_entries_of_an_overlapping_rollout_are_written_when_it_is_taken(tmp_
 
 def test_log_entries_of_a_rollout_played_ahead_are_part_of_the_state(tmp_path):
     logger, acting = Logger(CONSOLE), _MAC(0)
-    rollouts = AsyncCollection(_LoggingRunner(acting, logger), _MAC(0), acting, logger, LIKE)
+    rollouts = AsyncCollection(as_runner(_LoggingRunner(acting, logger)), _MAC(0), acting, logger, LIKE)
     rollouts.begin_next()
     state = rollouts.state_dict()
     assert not logger.stats
     rollouts.close()
-    other = AsyncCollection(_LoggingRunner(acting, logger), _MAC(0), acting, logger, LIKE)
+    other = AsyncCollection(as_runner(_LoggingRunner(acting, logger)), _MAC(0), acting, logger, LIKE)
     other.load_state_dict(state)
     assert other.take().batch.batch_size == 2
     assert logger.stats == {"began": [(0, 1.0)], "return_mean": [(10, 2.5)]}
@@ -184,7 +185,7 @@ def test_log_entries_before_a_fault_are_kept():
     logger, acting = Logger(CONSOLE), _MAC(0)
     runner = _LoggingRunner(acting, logger)
     runner.t_env = 30
-    rollouts = AsyncCollection(runner, _MAC(0), acting, logger, LIKE)
+    rollouts = AsyncCollection(as_runner(runner), _MAC(0), acting, logger, LIKE)
     rollouts.begin_next()
     with pytest.raises(RuntimeError, match="lost its map"):
         rollouts.take()
@@ -217,7 +218,7 @@ def test_a_test_has_the_newest_weights_and_its_own_random_numbers(name, lost):
     for begun in (0, 1):  # one whole test, and one that a checkpoint has cut after its first rollout
         mac, copy = _MAC(4), _MAC(0)
         runner = _TestedRunner(copy, lost)
-        playing = REGISTRY[name](runner, mac, copy, Logger(CONSOLE), LIKE)
+        playing = REGISTRY[name](as_runner(runner), mac, copy, Logger(CONSOLE), LIKE)
         th.manual_seed(begun)
         before, stream = th.get_rng_state(), RandomStream(7)
         if begun:
@@ -234,7 +235,7 @@ def test_a_test_has_the_newest_weights_and_its_own_random_numbers(name, lost):
 def test_the_lag_is_the_declared_one(name):
     """A rollout played during the updates of another has not learned from it; the first one lags behind nothing."""
     mac, copy = _MAC(0), _MAC(0)
-    playing = REGISTRY[name](_Runner(copy), mac, copy, Logger(CONSOLE), LIKE)
+    playing = REGISTRY[name](as_runner(_Runner(copy)), mac, copy, Logger(CONSOLE), LIKE)
     lags = []
     for number in range(3):
         experience = playing.take()
@@ -244,3 +245,25 @@ def test_the_lag_is_the_declared_one(name):
         mac.weight += 1
     playing.close()
     assert lags == [0, lag_of(name), lag_of(name)]
+
+
+class OfOnesOwn:
+    """Knows the first of the contract only."""
+
+    def __init__(self, runner, mac, acting_mac, logger, like):
+        self.runner, self.t_env = runner, 0
+
+    def take(self):
+        return "a rollout"
+
+
+def test_a_collection_of_ones_own_is_completed(monkeypatch):
+    monkeypatch.setattr("collection.REGISTRY", {"own": OfOnesOwn})
+    mac = _MAC(4)
+    playing = build(make_args(collection="own"), as_runner(_Runner(mac)), mac, mac, Logger(CONSOLE), LIKE)
+    playing.weights_changed = True
+    assert playing.take() == "a rollout"
+    playing.collect_by(None)
+    playing.begin_next()
+    playing.close()
+    assert (playing.steps_in_play, playing.dropped_because, playing.figures(), playing.opponents) == (0, "", {}, None)

@@ -32,7 +32,7 @@ def test_no_rollout_is_older_than_the_bound(processes, queue, spare, seed, skewe
     made = Collectors.__new__(Collectors)
     most = processes * (queue + 1) + spare
     collectors = [Collector(index) for index in range(processes)]
-    made._options, made._most, made._pool = {"deterministic": False}, most, SimpleNamespace(collectors=collectors)
+    made._options, made._most = {"deterministic": False}, most
     playing = np.zeros(processes, dtype=np.int64)
     left = np.zeros(processes, dtype=np.int64)
 
@@ -45,7 +45,7 @@ def test_no_rollout_is_older_than_the_bound(processes, queue, spare, seed, skewe
         begin(collector.index, 0)
     waits = 0
     for version in range(150):
-        collector = made._next(version, playing)
+        collector = made._next(collectors, version, playing)
         while collector is None:
             waits += 1
             assert waits < 10**5
@@ -56,7 +56,7 @@ def test_no_rollout_is_older_than_the_bound(processes, queue, spare, seed, skewe
                         other.rollouts.append(SimpleNamespace(version=int(playing[other.index])))
                         other.granted -= 1
                         begin(other.index, version)
-            collector = made._next(version, playing)
+            collector = made._next(collectors, version, playing)
         assert 0 <= version - collector.rollouts.popleft().version <= most
         if not collector.granted:
             begin(collector.index, version)

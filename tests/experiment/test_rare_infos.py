@@ -8,6 +8,7 @@ import pytest
 from components.episode_batch import EpisodeBatch
 from experiment.rare_infos import RareInfos
 from main import main
+from runners.contract import as_runner
 
 NUMBER = {"vshape": (1,)}
 SCHEME = {"reward": NUMBER} | {f"infos/{name}{mark}": NUMBER for name in ("bonsu", "lap") for mark in ("", "/known")}
@@ -28,7 +29,7 @@ def runner():
 @pytest.fixture
 def infos(caplog, runner):
     caplog.set_level(logging.INFO)
-    return RareInfos(runner, logging.getLogger("rare"))
+    return RareInfos(as_runner(runner), logging.getLogger("rare"))
 
 
 def test_those_that_have_not_appeared_are_named_once_with_the_nearest(infos, runner, caplog):

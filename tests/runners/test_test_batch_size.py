@@ -8,6 +8,7 @@ from experiment.assembly import assemble
 from fakes import RecordingLogger
 from helpers import make_args
 from runners.base import calls_of_a_test
+from runners.contract import as_runner
 from utils.numbers.random_streams import seed_everything
 
 
@@ -52,4 +53,4 @@ def test_fewer_than_training_has():
 def test_a_test_takes_as_many_calls_as_its_episodes_need():
     ours, as_pymarls = SimpleNamespace(batch_size=2, test_batch_size=8), SimpleNamespace(batch_size=2)
     assert [calls_of_a_test(ours, episodes) for episodes in (0, 8, 20)] == [0, 1, 3]
-    assert [calls_of_a_test(as_pymarls, episodes) for episodes in (0, 8, 19)] == [0, 4, 10]
+    assert [calls_of_a_test(as_runner(as_pymarls), episodes) for episodes in (0, 8, 19)] == [0, 4, 10]

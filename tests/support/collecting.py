@@ -13,6 +13,7 @@ from collection.collector_options import OPTIONS
 from collection.collectors import Collectors
 from helpers import empty_batch, make_args
 from records.logger import Logger
+from runners.contract import Runner
 from utils.errors import MusterError
 
 CONSOLE = logging.getLogger("test.collectors")
@@ -41,7 +42,7 @@ class OneWeight:
         self.network.load_state_dict(other.network.state_dict())
 
 
-class RunnerOfNothing:
+class RunnerOfNothing(Runner):
     """Ten steps a rollout; observations are the weight, the count of rollouts, the seed, and a random number.
 
     Args:
@@ -49,7 +50,7 @@ class RunnerOfNothing:
             `mark` does not exist yet; `pause`: process -> seconds of a rollout.
     """
 
-    batch_size = 1
+    batch_size = test_batch_size = episodes_brought = 1
     batch_columns = COLUMNS
 
     def __init__(self, args, logger, mac):
@@ -113,7 +114,7 @@ def collectors(logger, faults=None, pause=None, seed=1, **options):
     args.env_args = {}
     mac = OneWeight()
     made = Collectors(RunnerOfNothing(args, logger, mac), mac, OneWeight(), logger, empty_batch(1, COLUMNS))
-    made.players_of = players
+    made.collect_by(players)
     made.mac = mac
     return made
 

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from collection.opponents.win_rates import Scores, won
 from controllers.teams import TeamControllers
 from learners.non_finite import require_finite
 from records.logger import Logger
+from runners.contract import Runner
 from utils.errors import ConfigError
 from utils.numbers.random_streams import RandomStream
 
@@ -82,7 +84,7 @@ class SelfPlay:
         """Let the newest models play all groups."""
         self._play_as({})
 
-    def test(self, runner: Any, stream: RandomStream) -> Iterator[None]:
+    def test(self, runner: Runner, stream: RandomStream) -> Iterator[None]:
         """Play what is left of the matches of a test, with its random numbers, and log the win rates.
 
         Yields:
@@ -91,7 +93,7 @@ class SelfPlay:
         try:
             for group, opponent in self._matches():
                 self._play_as(dict.fromkeys(self._others(group, opponent), opponent))
-                runner.on_match_episode = lambda info, match=(group, opponent): self._add(*match, info)
+                runner.on_match_episode = partial(self._add, group, opponent)
                 while self._scores.count(group, opponent) < self._nepisode:
                     with stream.active(), th.no_grad():
                         runner.run(test_mode=True)
