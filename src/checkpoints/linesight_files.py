@@ -124,7 +124,7 @@ def _numbers(path: Path, name: str, node: ast.expr | None) -> np.ndarray:
     if isinstance(node, ast.Call) and node.args:  # np.array([...])
         node = node.args[0]
     try:
-        values = np.array(ast.literal_eval(node), dtype=np.float64)
+        values = np.array([] if node is None else ast.literal_eval(node), dtype=np.float64)
         if values.ndim == 1 and len(values) and np.isfinite(values).all():
             return values
     except (ValueError, TypeError, SyntaxError):

@@ -83,9 +83,9 @@ def model_to_play(checkpoint_path: str, load_step: int) -> tuple[Path, int, str]
 def _to_play(root: Path) -> tuple[Path, int, str]:
     figures = {step: told_by(manifest) for step, manifest in manifests(root).items()}
     found = [SavedModel(root, RankedModel(step, figures.get(step, {}))) for step in _steps(root)]
-    best = recorded_best(root / BEST)
-    if best is not None and _has_weights(best[0]):
-        found.append(SavedModel(best[0], best_of(root)))
+    recorded, best = recorded_best(root / BEST), best_of(root)
+    if recorded is not None and best is not None and _has_weights(recorded[0]):
+        found.append(SavedModel(recorded[0], best))
     chosen = to_play(found)
     place = root / str(chosen.step) if chosen.folder == root else chosen.folder
     return place, chosen.step, reason_to_play(found)

@@ -45,7 +45,8 @@ def checkpoints_of(run_folder: Path) -> tuple[list[Checkpoint], list[str]]:
     Only folders that are named by a step, or as the run names one that it is writing, can be checkpoints; a user's own
     folders beside them are left alone. Links are not followed.
     """
-    found, problems = [], []
+    found: list[Checkpoint] = []
+    problems: list[str] = []
     for path, step in _named_as_checkpoints(run_folder, (UNFINISHED, REPLACED), problems):
         try:
             manifest = read_manifest(path)

@@ -98,8 +98,10 @@ def check_opponents(config: Mapping[str, Any]) -> None:
             f"opponents=pool does not go with {how}, whose episodes outlast a rollout, and with it their opponents. "
             "Use runner=episodes or runner=rollout."
         )
-    teams = {name: (team_config(config, name), own) for name, own in config["teams"].items()}
-    for name, (own, keys) in (teams or {"": (config, {"groups": [], "frozen": False})}).items():
+    teams: dict[str, tuple[Mapping[str, Any], dict]] = {"": (config, {"groups": [], "frozen": False})}
+    if config["teams"]:
+        teams = {name: (team_config(config, name), own) for name, own in config["teams"].items()}
+    for name, (own, keys) in teams.items():
         if keys["frozen"] or len(keys["groups"]) == 1:
             continue
         for key in OF_ALL_ROLLOUTS:

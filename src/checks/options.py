@@ -74,10 +74,10 @@ def options_of_keys() -> dict[str, list[Option]]:
 
 def _with_default(key: str, option: Option, default: Any) -> Option:
     """`option` with its shared default, made once: every command composes several configs."""
-    made_of, made = _with_defaults.get(key, (None, None))
-    if made_of is not option or made.default != default:
-        _with_defaults[key] = option, made = option, replace(option, default=default)
-    return made
+    known = _with_defaults.get(key)
+    if known is None or known[0] is not option or known[1].default != default:
+        known = _with_defaults[key] = option, replace(option, default=default)
+    return known[1]
 
 
 def completed(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,7 +69,8 @@ def as_written(config: Mapping[str, Any], values: Mapping[str, Any], texts: Mapp
     options = declared(config) if texts else {}
     for path, text in texts.items():
         *above, key = path.split(".")
-        place, found = changes, values
+        place: dict[str, Any] = changes
+        found: Any = values
         for name in above:
             found = found.get(name) if isinstance(found, Mapping) else None
         if isinstance(found, Mapping) and key in found and _is_text(config, options, above, key):

@@ -16,7 +16,7 @@ from components.scheme import scheme_of
 from controllers.contract import controller
 from envs.contract.fields import declared_spec
 from envs.entities.acting import actions_for
-from envs.entities.actions import Action
+from envs.entities.actions import Action, SelectEntityActionSpace
 from envs.entities.batch import EntityBatch
 from envs.entities.cli_runner import Agent
 from envs.entities.encoding import Encoder
@@ -83,7 +83,9 @@ class Advisor(Agent):
             slots = slice(first, first + len(offer.actors))
             chosen[name] = taken[slots].reshape(-1).cpu().numpy()
             if probs is not None:
-                choices = len(space) if offer.actees is None else len(offer.actees)
+                choices = 0 if offer.actees is None else len(offer.actees)
+                if not isinstance(space, SelectEntityActionSpace):
+                    choices = len(space)
                 shares[name] = probs[0, slots, :choices].cpu().numpy()
         advice = actions_for(seen, self._layout.action_space, chosen, shares)
         return advice, None if value is None else float(value[0, 0, 0])

@@ -14,7 +14,6 @@ from checks.parts import ChosenParts
 from checks.plugins import import_plugins
 from checks.teams import of_team
 from collection.contract import Collection, Opponents
-from components.buffers.contract import Buffer
 from components.buffers.with_transforms import build_buffer
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
@@ -99,7 +98,7 @@ class Parts:
         return {team.name: team.buffer.journal for team in self.learning if team.buffer.journal is not None}
 
 
-def build_plan(args: SimpleNamespace, buffer: Buffer) -> UpdatePlan:
+def build_plan(args: SimpleNamespace, buffer: Any) -> UpdatePlan:
     """When to learn: `samples_per_insert` uses of each transition, or `updates_per_rollout`."""
     if args.samples_per_insert and args.replay_pace == "linesight":
         return UsesFromTheStart(args.samples_per_insert, buffer.sample_size, buffer.supply)

@@ -61,7 +61,7 @@ def exported(step: PolicyStep, version: int = SECOND) -> bytes:
         th.onnx.export(
             model,
             tuple(inputs),
-            file,
+            file,  # type: ignore[arg-type] # torch's annotation knows paths only
             opset_version=OPSET,
             dynamo=False,
             input_names=list(model.inputs),

@@ -34,13 +34,13 @@ class RareInfos:
         if self._missing:
             self._episodes += episodes
             self._appeared.update(name for name in self._missing if batch[f"{PREFIX}{name}{KNOWN}"].any())
-            self._look_at_ends()
+            self._look_at_ends(self._missing)
 
     def tell(self, at_end: bool = False) -> None:
         """Warn of those that have not appeared, the first time, and not before an episode has ended or training has."""
         if not self._missing:
             return
-        self._look_at_ends()
+        self._look_at_ends(self._missing)
         if not (self._episodes or at_end):
             return
         names = sorted(self._appeared)
@@ -52,7 +52,7 @@ class RareInfos:
             )
         self._missing = set()
 
-    def _look_at_ends(self) -> None:
+    def _look_at_ends(self, missing: set[str]) -> None:
         keys = chain.from_iterable(self._runner.last_infos.values())
         self._appeared.update(key for key in keys if isinstance(key, str))
-        self._missing -= self._appeared
+        missing -= self._appeared

@@ -155,9 +155,8 @@ def members_of(args: SimpleNamespace, spec: EnvSpec) -> list[Member]:
 
 def controller_of(members: list[Member]) -> Any:
     """The controller that the runner asks: the only team's, or that of all."""
-    if members[0].view is None:
-        return members[0].mac
-    return TeamControllers({member.name: Team(member.mac, member.view, member.frozen) for member in members})
+    teams = {member.name: Team(member.mac, member.view, member.frozen) for member in members if member.view}
+    return TeamControllers(teams) if teams else members[0].mac
 
 
 def load_first_models(members: list[Member], console: logging.Logger) -> None:
@@ -220,7 +219,7 @@ def _of_groups(args: SimpleNamespace, spec: EnvSpec, name: str, groups: list[str
 
 
 def _check_groups(spec: EnvSpec, members: list[Member]) -> None:
-    controlled = {group for member in members for group in member.view.groups}
+    controlled = {group for member in members if member.view for group in member.view.groups}
     if idle := [group for group in spec.groups if group not in controlled]:
         raise ConfigError(f"teams: no team controls the group {idle[0]}. Every group needs one; it may be frozen.")
 

@@ -1,6 +1,6 @@
 """Auto-reset: copies of an environment restart independently; one starts its next episode while the others continue."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,12 +14,17 @@ from components.step_writer import StepWriter
 from controllers.contract import controller
 from controllers.decisions import Decider
 from controllers.hidden_states import reset_where
+<<<<<<< HEAD
+=======
+from controllers.inputs import known_before
+from envs.contract.fields import EnvSpec
+>>>>>>> 462991c1 (collection, runners, experiment, checks and checkpoints have no errors of types; the play of copies gets them from a function instead of a source and a part's number)
 from runners.returns import EpisodeReturns
 from runners.step_checks import StepChecks
 from utils.errors import ConfigError
 from utils.tensors.tensor_trees import Tree, is_tree, map_tree
 from utils.timing import timed
-from vector_envs.contract import Copies, StepOutcome, VectorEnv
+from vector_envs.contract import Copies, StepOutcome
 
 
 @dataclass
@@ -54,12 +59,13 @@ class AutoResetPlay:
     the last action and the present state; so the copies need not share a time step.
 
     Args:
-        env: the copies; their first episodes start when they are first asked for. A process that plays tests only never
-            does, and leaves a simulator to them that would serve one at a time.
+        spec: of the environment.
+        copies: the copies that training plays on; tests may have played since. Their first episodes start when they are
+            first asked for. A process that plays tests only never does, and leaves a simulator to them that would serve
+            one at a time.
         mac: the controller. Its whole memory must be in its `hidden_states`, a tensor or a tree of tensors.
         acting: a batch of B rows and 2 columns for its inputs.
         checks: of the copies.
-        part: which of the parts of `env` the copies are (`vector_envs.parts.InParts`); None: all of it.
         first: the number of the first copy in a batch of all.
 
     Attributes:
@@ -69,16 +75,15 @@ class AutoResetPlay:
 
     def __init__(
         self,
-        env: VectorEnv,
+        spec: EnvSpec,
+        copies: Callable[[], Copies],
         mac: Any,
         acting: EpisodeBatch,
         checks: StepChecks,
-        part: int | None = None,
         first: int = 0,
     ):
-        self._vector_env, self._mac, self._acting, self._checks = env, mac, acting, checks
-        self._part, self._first = part, first
-        self._spec = env.spec
+        self._spec, self._copies, self._mac, self._acting, self._checks = spec, copies, mac, acting, checks
+        self._first = first
         self.pending = PendingWrites(acting.device)
         self._store, self._decider = StepWriter(acting, self.pending), Decider(mac, acting)
         # the fields of the last decision, all that is in the first column; None: not known
@@ -88,23 +93,20 @@ class AutoResetPlay:
         self.hidden_states = self._initial_hidden()
         self._require_memory()
         self.closing = np.zeros(size, dtype=bool)
-        self._returns, self._lengths = EpisodeReturns(env.spec, size), np.zeros(size, dtype=np.int64)
+        self._returns, self._lengths = EpisodeReturns(spec, size), np.zeros(size, dtype=np.int64)
         self._begun = False
         # of the step that has begun: who was closing, and the decisions
         self._under_way: tuple[np.ndarray, dict[str, np.ndarray]] | None = None
 
     @property
     def _env(self) -> Copies:
-        """The copies that training plays on; tests may have played since."""
-        env = self._vector_env.play(False)
-        if self._part is not None:
-            env = env.parts[self._part]
+        env = self._copies()
         if not self._begun:
             self._begun = True
             env.reset()
         return env
 
-    def observed(self) -> dict[str, np.ndarray]:
+    def observed(self) -> Mapping[str, np.ndarray]:
         """The present observations, see `VectorEnv.observed`."""
         observed = self._env.observed()
         self._checks.observed(observed, self._everyone, self._lengths)
@@ -135,6 +137,7 @@ class AutoResetPlay:
 
     def finish(self, outcome: StepOutcome) -> StepResult:
         """Take the outcome of the step that has begun; copies that were closing start their next episode."""
+        assert self._under_way is not None, "begin comes before"
         (closing, decisions), self._under_way = self._under_way, None
         env, playing = self._env, ~closing
         self._lengths += playing

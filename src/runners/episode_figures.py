@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Number
-from typing import Any
+from typing import Any, SupportsFloat, cast
 
 import numpy as np
 
@@ -147,7 +147,7 @@ def _number(value: Any) -> float | str | None:
     """`value` as a number if it is one (of any library, of size 1); why it is none that can be logged; else None."""
     try:
         if isinstance(value, Number | np.bool_):
-            return None if isinstance(value, complex | np.complexfloating) else float(value)
+            return None if isinstance(value, complex | np.complexfloating) else float(cast(SupportsFloat, value))
         if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf":
             return None if np.ma.is_masked(value) else float(value.reshape(()))
     except OverflowError:

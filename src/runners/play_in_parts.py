@@ -138,8 +138,8 @@ class PlayInParts:
         if len(states) == 1:
             return states[0]
         hidden = map_tree(lambda *leaves: th.cat(leaves), *(state.pop("hidden_states") for state in states))
-        acting = [state.pop("acting") for state in states]
-        acting = {key: th.cat([one[key] for one in acting]) for key in acting[0]}
+        acted = [state.pop("acting") for state in states]
+        acting = {key: th.cat([one[key] for one in acted]) for key in acted[0]}
         return {**joined(states), "hidden_states": hidden, "acting": acting}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """The common part of all built-in runners, which play on a source of environments (`vector_envs`)."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -153,9 +154,8 @@ class EpisodesRunner(BaseRunner):
         return self.vector_env.restarts
 
     def _auto_reset_play(self) -> AutoResetPlay:
-        return AutoResetPlay(
-            self.vector_env, self.mac, self.new_batch(max_seq_length=2), self._checks_of(self.batch_size)
-        )
+        copies, batch = partial(self.vector_env.play, False), self.new_batch(max_seq_length=2)
+        return AutoResetPlay(self.spec, copies, self.mac, batch, self._checks_of(self.batch_size))
 
     def environments_state(self) -> dict[str, Any]:
         return self.vector_env.state_dict()

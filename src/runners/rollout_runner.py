@@ -21,6 +21,7 @@ from runners.started import StartedRollout
 from runners.step_checks import StepChecks
 from utils.processes.stopping import StopPlaying
 from utils.tensors.devices import acting_device
+from vector_envs.contract import Copies
 
 
 class RolloutRunner(EpisodesRunner):
@@ -72,16 +73,19 @@ class RolloutRunner(EpisodesRunner):
         return PlayInParts(
             [
                 AutoResetPlay(
-                    self.vector_env,
+                    self.spec,
+                    partial(self._copies_of, part),
                     self.mac,
                     self.new_batch(batch_size=size, max_seq_length=2),
                     StepChecks(self.spec, size, first),
-                    part,
                     first,
                 )
                 for part, (size, first) in enumerate(zip(sizes, firsts, strict=True))
             ]
         )
+
+    def _copies_of(self, part: int) -> Copies:
+        return self.vector_env.play(False).parts[part]
 
     def close_env(self) -> None:
         if self.ongoing is not None:

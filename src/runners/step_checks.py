@@ -31,7 +31,7 @@ class StepChecks:
         self._choices = {
             path: _Choices(masks.get(path), spec.array_shape(path, size), field.n)
             for path, field in spec.of_kind("action").items()
-            if field.categorical
+            if field.n is not None  # categorical
         }
         self._masks = {path: spec.array_shape(path, size) for path in masks.values()}
         self._moments = 0

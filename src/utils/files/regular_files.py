@@ -3,8 +3,8 @@
 import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from utils.errors import ConfigError
 from utils.sizes import readable_size
@@ -33,7 +33,7 @@ def problem_of(status: os.stat_result, largest: int | None = None) -> str:
     return ""
 
 
-def open_regular(path: str | Path, largest: int | None = None, follow_links: bool = False) -> BinaryIO:
+def open_regular(path: str | Path, largest: int | None = None, follow_links: bool = False) -> BufferedReader:
     """Open a regular file for reading.
 
     Args:
