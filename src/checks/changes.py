@@ -9,6 +9,7 @@ from checks.parts import ChosenParts
 from checks.teams import team_config
 from utils.config.merging import flatten
 from utils.config.options import FREE
+from utils.config.renamed_keys import REMOVED
 from utils.errors import ConfigError
 
 
@@ -27,7 +28,7 @@ def check_changes(before: dict, after: dict) -> None:
     old, new = flatten(before), flatten(after)
     for key in sorted({*old, *new}):
         top = key.split(".")[0]
-        if top not in free and not _is_same(old.get(key), new.get(key)):
+        if top not in free and top not in REMOVED and not _is_same(old.get(key), new.get(key)):
             decides = options[top].resume if top in options else "the behaviour of a part that is not built in"
             raise ConfigError(
                 f"{key}={_shown(new.get(key))}: a resumed run keeps its {key} ({_shown(old.get(key))}), which "

@@ -7,7 +7,7 @@ from checks.options import declared
 from checks.parts import ChosenParts
 from utils.config.enn_trainer_keys import counterpart
 from utils.config.merging import flatten
-from utils.config.renamed_keys import nearest_key
+from utils.config.renamed_keys import REMOVED, nearest_key
 from utils.errors import ConfigError
 
 
@@ -22,13 +22,13 @@ def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
     """
     options, parts = declared(config), ChosenParts(config)
     if not parts.has_foreign:
-        allowed = {*options, *parts.inert_keys(), *parts.read_keys()}
+        allowed = {*options, *parts.inert_keys(), *parts.read_keys(), *REMOVED}
         for key in config:
             if key not in allowed:
                 where = f"{own_keys[key]}: unknown" if key in own_keys else "Unknown"
                 theirs = next((below for below in flatten({key: config[key]}) if counterpart(below)), key)
                 raise ConfigError(f"{where} key '{theirs}'.{_hint(theirs, options)}")
-    known_keys = {*flatten(known), *options}
+    known_keys = {*flatten(known), *options, *REMOVED}
     for key in flatten(config):
         top = key.split(".")[0]
         if key in known_keys or (top in options and dict in (type(options[top].default), options[top].kind)):

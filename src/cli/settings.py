@@ -97,10 +97,12 @@ def with_new_keys(words: Sequence[str]) -> list[str]:
             renamed.append(word)
             continue
         named: Any = with_new_names(_nested(keys, old))
-        new_keys = []
-        for _ in keys:
+        new_keys: list[str] = []
+        while named and len(new_keys) < len(keys):
             ((key, named),) = named.items()
             new_keys.append(key)
+        if len(new_keys) < len(keys):  # a former key without effect
+            continue
         before, value = given.setdefault(tuple(new_keys), (keys, old))
         if before != keys:
             require_one_value(before[-1], value, keys[-1], old)

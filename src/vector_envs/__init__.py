@@ -11,13 +11,6 @@ REGISTRY.declare(
     "one batch of copies, stepped by one call (skirmish, racing, entities)",
     batches=True,
     options={
-        "native_processes": Option(
-            1,
-            "without effect: threads step the copies of a batch (env_threads); configs of before may have it",
-            at_least=1,
-            at_most=COPIES,
-            resume=FREE,
-        ),
         "env_threads": Option(
             0,
             "threads that step the copies of a batch, of all collectors of the run together; results do not depend on "

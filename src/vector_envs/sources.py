@@ -1,6 +1,5 @@
 """The environments of a run: in this process, in worker processes, or as one batch."""
 
-import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import SimpleNamespace
@@ -18,7 +17,6 @@ from vector_envs.parts import InParts
 from vector_envs.threads import takes_threads, threads_of
 from vector_envs.train_and_test import LocalCopies, TrainAndTest
 
-log = logging.getLogger("muster")
 # bytes that an environment process takes at least: Python with NumPy, without shared pages
 PROCESS_BYTES = 24 * 2**20
 MODES = (False, True)
@@ -30,11 +28,6 @@ def batched(args: SimpleNamespace, parts: int = 1) -> VectorEnv:
     Args:
         parts: the number of batches that the copies of training are divided into, as evenly as possible.
     """
-    if args.native_processes > 1:
-        log.warning(
-            f"native_processes={args.native_processes} has no effect any more: threads step the copies of a batch "
-            "(env_threads), where its environment takes threads."
-        )
     has_threads = takes_threads(args.env)
 
     def batch(test_mode: bool, indices: Sequence[int]) -> Callable[[int], LocalCopies]:

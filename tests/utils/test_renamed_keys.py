@@ -10,6 +10,7 @@ import pytest
 
 from browser.reading.configs import flatten, key_suggestion
 from checkpoints.resumption import Resumption
+from checks.changes import check_changes
 from checks.options import declared
 from cli.arguments import parse_arguments
 from cli.compose import compose_config
@@ -117,15 +118,28 @@ def test_parts_that_are_built_by_hand():
 
 def test_a_run_says_it_once(caplog, tmp_path):
     config = {"t_max": 2, "batch_size": 1, "test_nepisode": 1, "replay_ratio": 0, "local_results_path": str(tmp_path)}
+    config["native_processes"] = 4
     with caplog.at_level(logging.INFO):
         run(config, log=logging.getLogger("muster"))
         run({**default_config(), **{key: value for key, value in config.items() if key != "replay_ratio"}})
     assert caplog.text.count("Former names, which still work: replay_ratio is now samples_per_insert.") == 1
+    assert "native_processes=4 has no effect any more: threads step the copies of a batch" in caplog.text
 
 
 def test_a_wrong_key_is_near_to_former_names_too(capsys):
     assert main([*CHOICE, "with", "replay_ratios=2"]) == 2
     assert "Unknown key 'replay_ratios'. Did you mean 'samples_per_insert'?" in capsys.readouterr().err
+
+
+def test_former_keys_have_no_effect_and_leave_the_ids_of_runs_as_they_were():
+    assert with_new_names({"native_processes": 1, "lr": 0.1}) == {"lr": 0.1} and note_of_former_names() == ""
+    record = {"native_processes": 4, "teams": {}}
+    assert with_new_names(record, recorded=True) == record and note_of_former_names() == ""
+    digest = hashlib.sha256(b'{"native_processes": 4}').hexdigest()[:8]
+    assert run_id(Point(1, "a", "b", "", {}, {}), {"native_processes": 4, "lr": 1}, {"lr": 1}) == f"a-b-s1-{digest}"
+    config = {**default_config(), "vector_env": "batched", "native_processes": 4}
+    check_changes(config, {**config, "native_processes": 2})
+    assert parse_arguments([*CHOICE, "with", "native_processes=1"]).settings == {}
 
 
 def test_a_suite_and_the_ids_of_its_runs(tmp_path):

@@ -106,13 +106,6 @@ def test_the_cores_of_a_run_are_shared_by_its_collectors(monkeypatch):
     assert _threads(args_of(env="racing", env_args={**racing, "view": "picture"}), 32) == 4
 
 
-def test_native_processes_is_accepted_with_a_note(caplog):
-    args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, batch_size_run=4, vector_env="batched")
-    args.native_processes = 2
-    SOURCES["batched"](args).close()
-    assert caplog.messages[0].startswith("native_processes=2 has no effect any more: threads step the copies")
-
-
 class Plain(SkirmishBatch):
     """Somebody's own, which knows of no threads."""
 

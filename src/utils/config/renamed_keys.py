@@ -1,4 +1,4 @@
-"""Former names of config keys and of their values: the one table, and both directions.
+"""Former names of config keys and of their values, and former keys: the tables, and both directions.
 
 Whatever comes from outside (the command line, files, dicts, records of earlier runs) passes `with_new_names` once;
 everything behind it knows the new names only. `with_former_names` is for what was computed from the first ones, such as
@@ -34,13 +34,22 @@ VALUES: dict[str, dict[str, str]] = {
     "vector_env": {"native": "batched"},
     "opponents": {"newest": "latest"},
 }
+# former key, which nothing reads any more -> the value with which it had no effect, and what is in its place. Other
+# values stay in configs: the ids of a suite's runs are computed from them, too.
+REMOVED: dict[str, tuple[Any, str]] = {
+    "native_processes": (1, "threads step the copies of a batch (env_threads), where its environment takes threads"),
+}
 
 # the former names that a user wrote since the last note, and the present ones
 _written: dict[str, str] = {}
+# the former keys, likewise
+_without_effect: dict[str, Any] = {}
 
 
 def with_new_names(config: Mapping[str, Any], recorded: bool = False) -> dict[str, Any]:
     """A config under the present names of its keys and values, its teams included; `config` is not changed.
+
+    Former keys that never had an effect in it are left out.
 
     Args:
         recorded: it is a record of an earlier run, which `note_of_former_names` need not tell of.
@@ -50,6 +59,11 @@ def with_new_names(config: Mapping[str, Any], recorded: bool = False) -> dict[st
     """
     found: dict[str, Any] = {}
     for key, value in config.items():
+        if key in REMOVED:
+            if value == REMOVED[key][0]:
+                continue
+            if not recorded:
+                _without_effect[key] = value
         name, new = _new(key, value)
         if name != key and name in config:
             if not recorded:
@@ -88,10 +102,13 @@ def with_former_names(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def note_of_former_names() -> str:
-    """A sentence on the former names that a user wrote since the last call; empty without any."""
+    """Sentences on the former names, and former keys, that a user wrote since the last call; empty without any."""
     renamed = ", ".join(f"{former} is now {name}" for former, name in _written.items())
+    notes = [f"Former names, which still work: {renamed}."] if renamed else []
+    notes += [f"{key}={value} has no effect any more: {REMOVED[key][1]}." for key, value in _without_effect.items()]
     _written.clear()
-    return f"Former names, which still work: {renamed}." if renamed else ""
+    _without_effect.clear()
+    return " ".join(notes)
 
 
 def nearest_key(key: str, known: Mapping | set) -> str:
