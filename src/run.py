@@ -75,7 +75,7 @@ def run(
         Interrupted: SIGINT or SIGTERM ended it, after a checkpoint.
     """
     if isinstance(sacred_run, Mapping):
-        config, sacred_run = sacred_run, config
+        config, sacred_run = dict(sacred_run), config
     given = recursive_dict_update(default_config(), with_new_names(config))
     config = check_config(given)
     if log is None:

@@ -1,5 +1,8 @@
 """Targets and masks, common to all learners."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import torch as th
 import torch.nn.functional as F
@@ -114,7 +117,7 @@ def td_lambda_returns(
     gamma = gamma.unsqueeze(1) if isinstance(gamma, th.Tensor) else gamma
     valid = mask > 0
     # what does not need the step after is computed for all steps at once
-    parts = [rewards, gamma * (1 - terminated), (1 - td_lambda) * next_values, next_values, valid]
+    parts = (rewards, gamma * (1 - terminated), (1 - td_lambda) * next_values, next_values, valid)
     find = _lambda_returns_by_steps if next_values.device.type == "cpu" else _lambda_returns_by_doubling
     return th.where(valid, find(*parts, td_lambda).to(next_values.dtype), 0.0)
 
@@ -122,15 +125,16 @@ def td_lambda_returns(
 def _lambda_returns_by_steps(
     rewards: th.Tensor, discount: th.Tensor, share: th.Tensor, values: th.Tensor, valid: th.Tensor, td_lambda: float
 ) -> th.Tensor:
-    parts, where = [x.transpose(0, 1) for x in (rewards, discount, share, values, valid)], th.where
+    parts = [x.transpose(0, 1) for x in (rewards, discount, share, values, valid)]
     # a call of NumPy's takes a fraction of one of torch's, and both round alike
-    if in_numpy := not any(x.requires_grad for x in parts):
-        parts, where = [x.numpy() for x in parts], np.where
-    reward, discount, share, value, counts = map(list, parts)
-    returns = []
+    in_numpy = not any(x.requires_grad for x in parts)
+    where: Any = np.where if in_numpy else th.where
+    by_step: Iterator[list[Any]] = (list(x.numpy() if in_numpy else x) for x in parts)
+    reward, discounts, shares, value, counts = by_step
+    returns: list[Any] = []
     for t in reversed(range(len(value))):
         following = where(counts[t + 1], returns[-1], value[t]) if returns else value[t]
-        returns.append(reward[t] + discount[t] * (share[t] + td_lambda * following))
+        returns.append(reward[t] + discounts[t] * (shares[t] + td_lambda * following))
     return th.from_numpy(np.stack(returns[::-1], axis=1)) if in_numpy else th.stack(returns[::-1], dim=1)
 
 

@@ -160,8 +160,9 @@ class _Reader:
         if first < 0x80 or first >= 0xE0:
             return first if first < 0x80 else first - 0x100
         if first < 0xC0:
-            kind, length = (dict, first & 15) if first < 0x90 else (list, first & 15)
-            return self._sized(str, first & 31, depth) if first >= 0xA0 else self._sized(kind, length, depth)
+            if first >= 0xA0:
+                return self._sized(str, first & 31, depth)
+            return self._sized(dict if first < 0x90 else list, first & 15, depth)
         if first in _CONSTANTS:
             return _CONSTANTS[first]
         if first in _NUMBERS:

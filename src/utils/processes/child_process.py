@@ -45,7 +45,7 @@ class ChildProcess:
     @property
     def pid(self) -> int:
         """The number of the process, and of its group."""
-        return self._process.pid
+        return self._process.pid  # type: ignore[return-value] # it was started
 
     @property
     def alive(self) -> bool:

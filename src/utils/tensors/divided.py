@@ -54,7 +54,7 @@ def divided(network: nn.Module, *inputs: Any, axis: int = 0, out_axis: int = 0, 
 
 
 def divided_sequences(
-    agent: nn.Module, encoded: th.Tensor, sizes: list[int], hidden: Tree, together: int = 1
+    agent: Any, encoded: th.Tensor, sizes: list[int], hidden: Tree, together: int = 1
 ) -> tuple[th.Tensor, Tree]:
     """`agent.sequence(encoded, sizes, hidden)` (`modules.agents.agent`), each sequence on one device.
 
@@ -78,9 +78,9 @@ def divided_sequences(
 
 
 class _Sequences(nn.Module):
-    def __init__(self, agent: nn.Module):
+    def __init__(self, agent: Any):
         super().__init__()
-        self.agent = agent
+        self.agent: Any = agent
 
     def forward(self, encoded: th.Tensor, sizes: list[int], hidden: Tree) -> tuple[th.Tensor, Tree]:
         return self.agent.sequence(encoded, sizes, hidden)
