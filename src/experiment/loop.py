@@ -26,7 +26,7 @@ from records.layout import FAULTS, RUNS
 from records.logger import Logger
 from utils.errors import MusterError
 from utils.plain_values import counted
-from utils.processes.freed_memory import FreedMemory
+from utils.processes.allocation import FreedMemory
 from utils.processes.stop_signals import Interrupted, StopSignals
 from utils.processes.stopping import StopPlaying
 from utils.timehelper import time_str, time_to_go
