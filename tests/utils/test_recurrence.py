@@ -9,12 +9,6 @@ from utils.rl_utils import build_gae_targets, td_lambda_returns
 from utils.tensors.recurrence import from_the_end
 
 
-def test_by_hand():
-    """3, then 2 + 10 x 3, then 1 + 100 x 32."""
-    found = from_the_end(th.tensor([[100.0, 10.0]]), th.tensor([[1.0, 2.0, 3.0]]))
-    assert found.tolist() == [[3201, 32, 3]]
-
-
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 7, 8, 9, 33])
 def test_every_length_is_as_a_loop_has_it(length):
     generator = th.Generator().manual_seed(length)

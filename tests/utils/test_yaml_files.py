@@ -68,29 +68,7 @@ def test_numbers_in_exponent_form(tmp_path_factory, value, digits, letter):
 
 
 TAGS = ["int", "float", "bool", "null", "timestamp", "binary", "set", "omap", "pairs", "map", "seq", "str"]
-PIECES = [
-    "a",
-    "b",
-    ": ",
-    "\n",
-    "  ",
-    "- ",
-    "? ",
-    "[",
-    "]",
-    "{",
-    "}",
-    ", ",
-    "&x ",
-    "*x",
-    "<<",
-    "=",
-    "''",
-    "|\n",
-    "1",
-    "0x",
-    "-",
-]
+PIECES = [*"ab[]{}=-1", ": ", "\n", "  ", "- ", "? ", ", ", "&x ", "*x", "<<", "''", "|\n", "0x"]
 PIECES += [f"!!{tag} " for tag in TAGS]
 
 
