@@ -1,6 +1,7 @@
 """Runs in separate processes that can be killed, and their results."""
 
 import os
+import random
 import signal
 import threading
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import torch as th
 
 from forked import fork_grandchildren, start_forked
+from trees import differences
 
 
 def play(config: dict, outcome: Path, resumed: bool, killed_after: float | None = None) -> None:
@@ -84,6 +86,37 @@ def finished(config: dict, folder: Path) -> dict:
 def start(config: dict, folder: Path, resumed: bool, killed_after: float | None = None):
     """A run in a process; see `play`."""
     return start_forked(play, config, folder / "outcome", resumed, killed_after)
+
+
+def resumes_exactly(folder: Path, config: dict, seed: str, kills: int = 1, interval: int = 0, **there) -> dict:
+    """Run twice, once killed and resumed again and again, and with the changes `there`; compare.
+
+    Args:
+        interval: of checkpoints; 0: a random one.
+
+    Returns:
+        the outcome, which is that of both.
+    """
+    # its only checkpoint is the one at the end, with which an unobserved run starts its metric log
+    undisturbed = {"local_results_path": str(folder / "a" / "results"), "checkpoint_interval": 10**9}
+    straight = finished({**config, **undisturbed}, folder / "a")
+    # checkpoints at random intervals, to fall before and after tests, and into every phase of an episode
+    rng = random.Random(seed)
+    interval = interval or rng.randint(10, 40)
+    config = config | {"local_results_path": str(folder / "b" / "results"), "checkpoint_interval": interval, **there}
+    resumed = killed_and_resumed(config, folder / "b", kills, rng)
+    assert straight["t_env"] >= config["t_max"]
+    assert any(key.endswith("loss") for key in straight["stats"])
+    assert differences(straight, resumed) == []
+    assert metric_log(folder / "b") == metric_log(folder / "a")
+    return straight
+
+
+def metric_log(folder: Path) -> list[tuple[str, str, str, str]]:
+    """The lines of the newest metric log without the seconds."""
+    log = max(folder.glob("results/runs/*/metrics.csv"), key=lambda path: path.stat().st_mtime)
+    lines = [line.split(",") for line in log.read_text().splitlines()]
+    return [(t_env, episode, key, value) for t_env, episode, _, key, value in lines]
 
 
 def killed_and_resumed(config: dict, folder: Path, kills: int, rng) -> dict:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch as th
-from killed_runs import finished, start
-from test_exact_resume import metric_log
+from killed_runs import finished, metric_log, start
 
 from cli.compose import compose_config
 from forked import Command, start_forked

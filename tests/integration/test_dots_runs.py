@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from test_exact_resume import SETTINGS, resumes_exactly
+from killed_runs import resumes_exactly
+from test_exact_resume import SETTINGS
 
 from cli.compose import compose_config
 from forked import run_command
@@ -44,7 +45,7 @@ def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path):
     config["env_args"] |= {"executable": str(simulator), "time_limit": 25, "args": ["--seed", "{seed}"]}
     config |= {"t_max": 120, "batch_size_run": 2, "test_greedy": False, "minibatches": 2}
     config["agent"] = "rnn"  # whose memory belongs to streams
-    resumes_exactly(tmp_path, config, "dots", kills=1)
+    resumes_exactly(tmp_path, config, "dots")
 
 
 CRASHING = """

@@ -1,9 +1,7 @@
 """Exactness over the whole registry: a run that is killed again and again ends as an undisturbed one."""
 
-import random
-
 import pytest
-from killed_runs import finished, killed_and_resumed
+from killed_runs import finished, metric_log, resumes_exactly
 
 from checks.options import completed
 from cli.compose import compose_config
@@ -11,7 +9,6 @@ from covering import covering
 from learners import REGISTRY as learners
 from runners import REGISTRY as runners
 from small_training import needs_continuous_actions, preset_of, sees_entities, suited
-from trees import differences
 from utils.config.merging import config_names
 
 pytestmark = pytest.mark.slow
@@ -139,44 +136,20 @@ def test_presets_resume_exactly(tmp_path, preset):
         config["target_update_interval_or_tau"] = 3
     if config.get("chunk_length", 0) > 1:
         config["chunk_length"] = SETTINGS["rollout_steps"] // 2
-    resumes_exactly(tmp_path, {**config, "t_max": 120}, preset, kills=1)
+    resumes_exactly(tmp_path, {**config, "t_max": 120}, preset)
 
 
 def test_mini_races_resume_exactly(tmp_path):
     config = compose_config("iqn_mini_race", "racing").config
     config["env_args"]["time_limit"] = 40
     config |= {**SETTINGS, "batch_size_run": 4, "t_max": 250, "batch_size": 16, "buffer_size": 1000, "buffer_min": 64}
-    resumes_exactly(
-        tmp_path, config | {"hold_out": 0.6, "hold_out_redraw": 0.1, "average_weights": 0.9}, "mini-races", kills=1
-    )
+    config |= {"hold_out": 0.6, "hold_out_redraw": 0.1, "average_weights": 0.9}
+    resumes_exactly(tmp_path, config, "mini-races")
 
 
 def test_a_batch_resumes_exactly_in_another_number_of_threads(tmp_path):
     config = config_of("rollout", "ppo_learner", "synchronous", overlap=False)
-    resumes_exactly(tmp_path, {**config, "t_max": 120}, "threads", kills=1, env_threads=3)
-
-
-def resumes_exactly(tmp_path, config, seed, kills, **there):
-    """Train twice, once killed and resumed again and again, and with the changes `there`; compare."""
-    # its only checkpoint is the one at the end, with which an unobserved run starts its metric log
-    undisturbed = {"local_results_path": str(tmp_path / "a" / "results"), "checkpoint_interval": 10**9}
-    straight = finished({**config, **undisturbed}, tmp_path / "a")
-    # checkpoints at random intervals, to fall before and after tests, and into every phase of an episode
-    rng = random.Random(seed)
-    interval = rng.randint(10, 40)
-    config |= {"local_results_path": str(tmp_path / "b" / "results"), "checkpoint_interval": interval, **there}
-    resumed = killed_and_resumed(config, tmp_path / "b", kills, rng)
-    assert straight["t_env"] >= config["t_max"]
-    assert "loss" in straight["stats"] or "critic_loss" in straight["stats"]
-    assert differences(straight, resumed) == []
-    assert metric_log(tmp_path / "b") == metric_log(tmp_path / "a")
-
-
-def metric_log(folder):
-    """The lines of the newest metric log without the seconds."""
-    log = max(folder.glob("results/runs/*/metrics.csv"), key=lambda path: path.stat().st_mtime)
-    lines = [line.split(",") for line in log.read_text().splitlines()]
-    return [(t_env, episode, key, value) for t_env, episode, _, key, value in lines]
+    resumes_exactly(tmp_path, {**config, "t_max": 120}, "threads", env_threads=3)
 
 
 @pytest.mark.parametrize("runner", ["parallel", "episode"])

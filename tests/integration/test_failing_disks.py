@@ -30,14 +30,6 @@ def _muster(*words, cwd):
     return run_command("--config=vdn", "--env-config=two_step", *words, cwd=cwd)
 
 
-def test_an_id_that_is_a_path_is_refused(tmp_path):
-    done = _muster("--id", "../up", "with", *SMALL, cwd=tmp_path)
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("error: --id=../up: it names a folder")
-    assert "Traceback" not in done.stdout + done.stderr
-    assert os.listdir(tmp_path) == []
-
-
 def test_a_full_disk_at_the_start_is_one_message(tmp_path):
     with small_disk(tmp_path / "results") as disk:
         fill_disk(disk)

@@ -141,23 +141,6 @@ def test_settings_that_may_change_and_settings_that_may_not(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--resume=latest"], ["results has no run that trained"]),
-        (["--resume=7"], ["There is no run '7' in results"]),
-        (["--resume"], ["--resume needs a name"]),
-        (["--resume=latest", "--config=vdn"], ["--config does not go with --resume"]),
-        (["--resume=../.."], ["is not the folder of a run"]),
-    ],
-)
-def test_runs_that_are_not_there(tmp_path, words, told):
-    done = run_command(*words, cwd=tmp_path)
-    assert done.returncode == 2
-    assert all(part in done.stderr for part in told), done.stderr
-    assert os.listdir(tmp_path) == []
-
-
 def test_the_checkpoint_before_a_damaged_one(tmp_path):
     process = begin(*RUN, *ENDLESS, "checkpoint_interval=10", cwd=tmp_path, ready="Test after 6")
     process.send_signal(signal.SIGTERM)

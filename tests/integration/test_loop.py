@@ -2,9 +2,7 @@
 
 import math
 import os
-import random
 
-import numpy as np
 import pytest
 import torch as th
 from loop_configs import small_config
@@ -203,14 +201,6 @@ def test_testing_does_not_change_training(tmp_path, watched, counting_env, runne
         watched.clear()
     assert tests == 2
     assert figures[0] == figures[1] == figures[2]
-
-
-def test_the_global_generators_are_seeded(tmp_path):
-    drawn = []
-    for _ in range(2):
-        run(small_config(tmp_path, t_max=1))
-        drawn.append((random.random(), np.random.rand(), th.rand(1).item()))
-    assert drawn[0] == drawn[1]
 
 
 def test_a_run_without_a_seed_gets_a_random_one(tmp_path, caplog):

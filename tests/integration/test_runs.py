@@ -158,8 +158,9 @@ def test_keys_turn_the_last_checkpoint_and_the_models_off(here):
     assert not (here / "results" / "runs" / "first" / "checkpoints").exists()
 
 
-def test_an_unobserved_run_leaves_nothing_unasked(here):
-    assert main(["-u", *WORDS]) == 0
+def test_an_unobserved_run_leaves_nothing_unasked(here, capsys):
+    assert main(["-u", "-l", "WARNING", *WORDS]) == 0
+    assert "Beginning training" not in capsys.readouterr().out
     run(SMALL)
     assert list(here.iterdir()) == []
 
@@ -193,22 +194,6 @@ def test_a_dry_run_that_is_interrupted_promises_nothing(here, capsys, monkeypatc
     shown = capsys.readouterr().err
     assert "Interrupted by SIGINT. With --dry-run, nothing is kept." in shown and "Resume" not in shown
     assert list(here.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--dry-run", *WORDS, "local_results_path=x"], "leave local_results_path out"),
-        (["--dry-run", "--resume=latest"], "--dry-run is of new runs"),
-        (["--dry-runn", *WORDS], "Did you mean '--dry-run'?"),
-        (["--dry-run=yes", *WORDS], "--dry-run takes no value"),
-        (["--custom=x:y", *WORDS], "--custom needs --evaluate=RUN"),
-        (["--model=newest", *WORDS], "--model needs --evaluate=RUN"),
-        (["--evaluate=latest", "--model=newset"], "Did you mean 'newest'?"),
-    ],
-)
-def test_options_that_are_refused(words, said, here, capsys):
-    assert said in refused(words, capsys, here)
 
 
 FUNCTIONS = """

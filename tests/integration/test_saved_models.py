@@ -150,17 +150,3 @@ def test_won_and_seed_of_each_episode():
         (1, 2, seeds[1], 0, 1.0, 30, 0),
         (2, 0, seeds[0], 1, 0.25, 40, None),
     ]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--evaluate=1 --config=vdn", "--config does not go with --evaluate"),
-        ("--evaluate=1 --resume=1", "--evaluate does not go with --resume"),
-        ("--evaluate", "--evaluate needs a name"),
-        ("--evaluate=77 with local_results_path={}", "There is no run '77'"),
-    ],
-)
-def test_evaluations_that_are_refused(trained, words, message):
-    with pytest.raises(ConfigError, match=message):
-        run_words(words.format(trained))

@@ -1,12 +1,11 @@
 """Self-play: groups that learn against past models, and their win rates."""
 
 import json
-import random
 from pathlib import Path
 
 import pytest
 import torch as th
-from killed_runs import finished, killed_and_resumed
+from killed_runs import resumes_exactly
 
 from collection.opponents.self_play import SelfPlay
 from controllers.teams import TeamControllers
@@ -185,12 +184,8 @@ def test_killed_runs_end_as_undisturbed_ones(tmp_path, runner, changes):
     config = alone(tmp_path, "duel", algorithm, runner=runner, t_max=200, learner_log_interval=5, **POOL, **changes)
     config |= {"vector_env": "in_process", "test_greedy": False, "test_interval": 50, "minibatches": 1}
     config["save_model"] = True
-    undisturbed = {"local_results_path": str(tmp_path / "a" / "results"), "checkpoint_interval": 10**9}
-    straight = finished({**config, **undisturbed}, tmp_path / "a")
-    config |= {"local_results_path": str(tmp_path / "b" / "results"), "checkpoint_interval": 13}
-    resumed = killed_and_resumed(config, tmp_path / "b", 1, random.Random(runner))
-    assert any("test_win_rate_pool" in key for key in straight["stats"])
-    assert differences(straight, resumed) == []
+    outcome = resumes_exactly(tmp_path, config, runner, interval=13)
+    assert any("test_win_rate_pool" in key for key in outcome["stats"])
     assert pool_on_disk(tmp_path / "a") == pool_on_disk(tmp_path / "b") != {}
 
 

@@ -1,18 +1,16 @@
 """Runs with several teams: each trains with its own algorithm, on every schedule and every source."""
 
 import math
-import random
 
 import pytest
 import torch as th
-from killed_runs import finished, killed_and_resumed
+from killed_runs import resumes_exactly
 
 from cli.compose import compose_config
 from replays.frames import frames
 from replays.reader import read_replay
 from run import run
 from team_runs import DRONES, SCHEDULES, SOURCES, alone, config_of, models
-from trees import differences
 from utils.errors import ConfigError
 
 pytestmark = [pytest.mark.usefixtures("team_parts"), pytest.mark.slow]
@@ -161,12 +159,8 @@ def test_a_team_of_the_only_group_is_refused(tmp_path):
 @pytest.mark.parametrize("runner", SCHEDULES)
 def test_killed_runs_end_as_undisturbed_ones(tmp_path, runner):
     config = config_of(tmp_path, runner, vector_env="in_process", t_max=200, learner_log_interval=5)
-    undisturbed = {"local_results_path": str(tmp_path / "a" / "results"), "checkpoint_interval": 10**9}
-    straight = finished({**config, **undisturbed}, tmp_path / "a")
-    config |= {"local_results_path": str(tmp_path / "b" / "results"), "checkpoint_interval": 13}
-    resumed = killed_and_resumed(config, tmp_path / "b", 1, random.Random(runner))
-    assert "trucks/loss" in straight["stats"] and "drones/loss" in straight["stats"]
-    assert differences(straight, resumed) == []
+    outcome = resumes_exactly(tmp_path, config, runner, interval=13)
+    assert "trucks/loss" in outcome["stats"] and "drones/loss" in outcome["stats"]
 
 
 def test_a_replay_has_the_actions_of_all_teams(tmp_path):
