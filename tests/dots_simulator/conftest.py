@@ -1,5 +1,6 @@
 import threading
 import traceback
+from contextlib import contextmanager
 
 import pytest
 
@@ -34,6 +35,21 @@ class Played:
 @pytest.fixture
 def played():
     return Played
+
+
+@pytest.fixture
+def playing(trainer):
+    """A context in which the fixture `trainer` drives a script, from its coming to the trainer's end."""
+
+    @contextmanager
+    def play(script, **options):
+        game = Played(trainer.path, script, **options)
+        trainer.attach()
+        yield
+        trainer.close()
+        game.end()
+
+    return play
 
 
 @pytest.fixture(params=[False, True], ids=["polling", "woken"])

@@ -30,43 +30,37 @@ def one_agent(simulator, then=lambda turn: None):
         turn += 1
 
 
-def test_settings_and_parameters_arrive(trainer, played):
+def test_settings_and_parameters_arrive(trainer, playing):
     simulators = []
-    game = played(trainer.path, lambda simulator: (simulators.append(simulator), one_agent(simulator)))
-    trainer.attach()
-    trainer.turn(
-        message(ENGINE, int32s(2) + float32s(20))
-        + message(ENGINE, int32s(0, 84, 96))
-        + message(PARAMETERS, text("gravity") + int32s(0) + float32s(1.5))
-        + message(PARAMETERS, text("sampled") + int32s(1) + float32s(1.5))
-        + message(PROPERTIES, text("size") + float32s(0.25)),
-        reset=True,
-    )
-    trainer.turn()
-    (simulator,) = simulators
-    assert simulator.engine == {"time_scale": 20.0, "resolution": (84, 96)}
-    assert simulator.parameters == {"gravity": 1.5} and simulator.parameter("other", 7.0) == 7.0
-    assert simulator.properties == {"size": 0.25}
-    trainer.close()
-    game.end()
+    with playing(lambda simulator: (simulators.append(simulator), one_agent(simulator))):
+        trainer.turn(
+            message(ENGINE, int32s(2) + float32s(20))
+            + message(ENGINE, int32s(0, 84, 96))
+            + message(PARAMETERS, text("gravity") + int32s(0) + float32s(1.5))
+            + message(PARAMETERS, text("sampled") + int32s(1) + float32s(1.5))
+            + message(PROPERTIES, text("size") + float32s(0.25)),
+            reset=True,
+        )
+        trainer.turn()
+        (simulator,) = simulators
+        assert simulator.engine == {"time_scale": 20.0, "resolution": (84, 96)}
+        assert simulator.parameters == {"gravity": 1.5} and simulator.parameter("other", 7.0) == 7.0
+        assert simulator.properties == {"size": 0.25}
 
 
-def test_the_engines_old_message_has_all_settings(trainer, played):
+def test_the_engines_old_message_has_all_settings(trainer, playing):
     simulators = []
-    game = played(trainer.path, lambda simulator: (simulators.append(simulator), one_agent(simulator)))
-    trainer.attach()
-    trainer.turn(message(ENGINE, int32s(80, 60, 5) + float32s(10) + int32s(-1)), reset=True)
-    assert simulators[0].engine == {
-        "resolution": (80, 60),
-        "quality_level": 5,
-        "time_scale": 10.0,
-        "target_frame_rate": -1,
-    }
-    trainer.close()
-    game.end()
+    with playing(lambda simulator: (simulators.append(simulator), one_agent(simulator))):
+        trainer.turn(message(ENGINE, int32s(80, 60, 5) + float32s(10) + int32s(-1)), reset=True)
+        assert simulators[0].engine == {
+            "resolution": (80, 60),
+            "quality_level": 5,
+            "time_scale": 10.0,
+            "target_frame_rate": -1,
+        }
 
 
-def test_statistics_and_bytes_of_ones_own(trainer, played):
+def test_statistics_and_bytes_of_ones_own(trainer, playing):
     heard = []
 
     def script(simulator):
@@ -78,19 +72,16 @@ def test_statistics_and_bytes_of_ones_own(trainer, played):
         simulator.set_property("size", 3.0)
         one_agent(simulator)
 
-    game = played(trainer.path, script)
-    trainer.attach()
-    trainer.turn(message(OWN, b"abc") + message(OWN, b""), reset=True)
-    assert trainer.heard == message(OWN, b"hello") + message(
-        STATISTICS, text("speed") + float32s(2.5) + int32s(2)
-    ) + message(PROPERTIES, text("size") + float32s(3))
-    trainer.turn()
-    assert trainer.heard == b"" and heard == [b"abc", b""]
-    trainer.close()
-    game.end()
+    with playing(script):
+        trainer.turn(message(OWN, b"abc") + message(OWN, b""), reset=True)
+        assert trainer.heard == message(OWN, b"hello") + message(
+            STATISTICS, text("speed") + float32s(2.5) + int32s(2)
+        ) + message(PROPERTIES, text("size") + float32s(3))
+        trainer.turn()
+        assert trainer.heard == b"" and heard == [b"abc", b""]
 
 
-def test_a_message_waits_for_a_listener_until_the_next_ones(trainer, played):
+def test_a_message_waits_for_a_listener_until_the_next_ones(trainer, playing):
     heard = []
 
     def then(turn, simulator):
@@ -98,62 +89,53 @@ def test_a_message_waits_for_a_listener_until_the_next_ones(trainer, played):
             simulator.listen(UUID(OWN), heard.append)
             simulator.listen(UUID(OWN[:-1] + "0"), heard.append)
 
-    game = played(trainer.path, lambda simulator: one_agent(simulator, lambda turn: then(turn, simulator)))
-    trainer.attach()
-    trainer.turn(message(OWN[:-1] + "0", b"forgotten"), reset=True)
-    trainer.turn(message(OWN, b"kept"))
-    trainer.turn()
-    assert heard == [b"kept"]
-    trainer.close()
-    game.end()
+    with playing(lambda simulator: one_agent(simulator, lambda turn: then(turn, simulator))):
+        trainer.turn(message(OWN[:-1] + "0", b"forgotten"), reset=True)
+        trainer.turn(message(OWN, b"kept"))
+        trainer.turn()
+        assert heard == [b"kept"]
 
 
-def test_queries_exchange_messages_and_no_step(trainer, played):
+def test_queries_exchange_messages_and_no_step(trainer, playing):
     turns = []
 
     def script(simulator):
         simulator.listen(UUID(OWN), lambda body: simulator.send(UUID(OWN), body[::-1]))
         one_agent(simulator, turns.append)
 
-    game = played(trainer.path, script)
-    trainer.attach()
-    # before there is anything to show
-    trainer.turn(message(OWN, b"abc"), query=True)
-    assert trainer.heard == message(OWN, b"cba") and turns == [] and trainer.header()[28] == 0
-    trainer.turn(reset=True)
-    for _ in range(3):
-        trainer.turn(message(OWN, b"12"), query=True)
-        assert trainer.heard == message(OWN, b"21")
-        assert trainer.number("One", "decisions/count") == 1
-    assert turns == [0]
-    trainer.turn()
-    assert turns == [0, 1]
-    trainer.close()
-    game.end()
+    with playing(script):
+        # before there is anything to show
+        trainer.turn(message(OWN, b"abc"), query=True)
+        assert trainer.heard == message(OWN, b"cba") and turns == [] and trainer.header()[28] == 0
+        trainer.turn(reset=True)
+        for _ in range(3):
+            trainer.turn(message(OWN, b"12"), query=True)
+            assert trainer.heard == message(OWN, b"21")
+            assert trainer.number("One", "decisions/count") == 1
+        assert turns == [0]
+        trainer.turn()
+        assert turns == [0, 1]
 
 
-def test_long_messages_make_bigger_files(trainer, played):
+def test_long_messages_make_bigger_files(trainer, playing):
     def script(simulator):
         simulator.listen(UUID(OWN), lambda body: simulator.send(UUID(OWN), 3 * body))
         one_agent(simulator)
 
-    game = played(trainer.path, script)
-    trainer.attach()
-    trainer.turn(reset=True)
-    number = trainer.number_of_file
-    for size in (100, 1000, 3000):
-        trainer.turn(message(OWN, bytes(size)), query=True)
-        assert trainer.heard == message(OWN, bytes(3 * size))
-        # the simulator's own file, after the trainer's
-        assert trainer.capacity == 2 * len(trainer.heard) + 20
-    assert trainer.number_of_file > number + 3
-    assert trainer.number("One", "decisions/count") == 1 and trainer.array("One", "decisions/agent_id", 1) == [0]
-    trainer.close()
-    game.end()
+    with playing(script):
+        trainer.turn(reset=True)
+        number = trainer.number_of_file
+        for size in (100, 1000, 3000):
+            trainer.turn(message(OWN, bytes(size)), query=True)
+            assert trainer.heard == message(OWN, bytes(3 * size))
+            # the simulator's own file, after the trainer's
+            assert trainer.capacity == 2 * len(trainer.heard) + 20
+        assert trainer.number_of_file > number + 3
+        assert trainer.number("One", "decisions/count") == 1 and trainer.array("One", "decisions/agent_id", 1) == [0]
     assert not list(trainer.path.parent.glob("memory*_"))
 
 
-def test_one_new_file_a_turn(trainer, played):
+def test_one_new_file_a_turn(trainer, playing):
     """The real trainer fails when a second one appears in a turn."""
 
     def script(simulator):
@@ -163,41 +145,35 @@ def test_one_new_file_a_turn(trainer, played):
             agents.append(simulator.behaviour(f"C{len(agents)}", 1, observations=[(2,)], discrete=(2,)))
             agents[0].decide([0], ONE)
 
-    game = played(trainer.path, script)
-    trainer.attach()
-    for turn in range(4):
-        before = trainer.number_of_file + (turn == 0)  # the trainer's own
-        trainer.turn(reset=turn == 0)
-        assert trainer.number_of_file == before + 1
-        assert list(trainer.groups()) == ["A", "B", *(f"C{i + 2}" for i in range(turn + 1))]
-        assert trainer.heard == message(OWN, bytes(500 * (2 + turn)))
-    trainer.close()
-    game.end()
+    with playing(script):
+        for turn in range(4):
+            before = trainer.number_of_file + (turn == 0)  # the trainer's own
+            trainer.turn(reset=turn == 0)
+            assert trainer.number_of_file == before + 1
+            assert list(trainer.groups()) == ["A", "B", *(f"C{i + 2}" for i in range(turn + 1))]
+            assert trainer.heard == message(OWN, bytes(500 * (2 + turn)))
 
 
-def test_behaviours_take_turns_as_in_unity(trainer, played):
+def test_behaviours_take_turns_as_in_unity(trainer, playing):
     def script(simulator):
         agents = [simulator.behaviour(name, 2, observations=[(1,)], continuous=1) for name in "AB"]
         while simulator.exchange():
             for i, agent in enumerate(agents):
                 agent.decide([i], ONE, agent.continuous.sum())
 
-    game = played(trainer.path, script, take_turns=True)
-    trainer.attach()
-    trainer.turn(reset=True)
-    for turn in range(6):
-        shown = [trainer.number(name, "decisions/count") for name in "AB"]
-        assert shown == ([1, 0] if turn % 2 == 0 else [0, 1])
-        name = "AB"[turn % 2]
-        if turn > 1:
-            assert trainer.array(name, "decisions/reward", 1) == [turn - 2]
-        trainer.act(name, "continuous", [[turn]])
-        trainer.turn()
-    # a reset in the turn of A: B's rows of this turn are dropped
-    trainer.turn(reset=True)
-    assert [trainer.number(name, "decisions/count") for name in "AB"] == [1, 0]
-    trainer.close()
-    game.end()
+    with playing(script, take_turns=True):
+        trainer.turn(reset=True)
+        for turn in range(6):
+            shown = [trainer.number(name, "decisions/count") for name in "AB"]
+            assert shown == ([1, 0] if turn % 2 == 0 else [0, 1])
+            name = "AB"[turn % 2]
+            if turn > 1:
+                assert trainer.array(name, "decisions/reward", 1) == [turn - 2]
+            trainer.act(name, "continuous", [[turn]])
+            trainer.turn()
+        # a reset in the turn of A: B's rows of this turn are dropped
+        trainer.turn(reset=True)
+        assert [trainer.number(name, "decisions/count") for name in "AB"] == [1, 0]
 
 
 def test_another_version_is_refused_by_both_numbers(tmp_path, played):

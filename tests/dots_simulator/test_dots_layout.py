@@ -15,52 +15,11 @@ from dots_simulator.layout import LayoutError
 SIGHT = (Observation((4,)), Observation((2, 3, 1)))
 
 
-def test_a_group_of_0_3_2_lies_where_counting_by_hand_says():
-    group = GroupLayout(GroupSpec("Ball", 2, SIGHT, continuous=3, branches=(2, 5)), "0.3.2")
-    # 5 name, 4 agents, 4 count, 2 x 28, 4 continuous, 4 branches, 8 sizes
-    assert len(group.packed) == 85
-    assert group.packed[:13] == b"\4Ball\2\0\0\0\2\0\0\0"
-    assert group.packed[13:41] == struct.pack("<7i", 4, 0, 0, 0, 0, 0, 0)
-    offsets = {name: array.offset for name, array in group.arrays.items()}
-    assert offsets == {
-        "decisions/count": 85,
-        "decisions/obs/0": 89,
-        "decisions/obs/1": 121,
-        "decisions/reward": 169,
-        "decisions/agent_id": 177,
-        "decisions/mask": 185,
-        "ended/count": 199,
-        "ended/obs/0": 203,
-        "ended/obs/1": 235,
-        "ended/reward": 283,
-        "ended/status": 291,
-        "ended/agent_id": 293,
-        "actions/continuous": 301,
-        "actions/discrete": 325,
-    }
-    assert group.size == 341
-
-
-def test_a_group_of_0_lies_where_counting_by_hand_says():
-    group = GroupLayout(GroupSpec("Ball", 2, SIGHT, branches=(2, 5)), "0")
-    # 64 name, 4 agents, 1 kind, 4 branches, 8 sizes, 4 count, 2 x 12
-    assert len(group.packed) == 109
-    assert group.packed[68:69] == b"\0"
-    offsets = {name: array.offset for name, array in group.arrays.items()}
-    assert offsets == {
-        "decisions/count": 109,
-        "decisions/obs/0": 113,
-        "decisions/obs/1": 145,
-        "decisions/reward": 193,
-        "decisions/done": 201,
-        "decisions/max_step": 203,
-        "decisions/agent_id": 205,
-        "decisions/mask": 213,
-        "actions/continuous": 227,
-        "actions/discrete": 227,
-    }
-    assert group.size == 243
-    assert GroupLayout(GroupSpec("Ball", 2, SIGHT, continuous=3), "0").packed[68:73] == b"\1\3\0\0\0"
+def test_a_group_of_0_says_whether_its_actions_are_continuous():
+    """Behind its name of 64 bytes and the number of its agents; `test_dots_bytes` has all other bytes."""
+    discrete, continuous = GroupSpec("Ball", 2, SIGHT, branches=(2, 5)), GroupSpec("Ball", 2, SIGHT, continuous=3)
+    assert GroupLayout(discrete, "0").packed[68:69] == b"\0"
+    assert GroupLayout(continuous, "0").packed[68:73] == b"\1\3\0\0\0"
 
 
 def test_first_files_say_their_protocol():

@@ -87,12 +87,7 @@ def continues_after_a_load(command, folder):
         game.end()
 
 
-@pytest.mark.parametrize("name", ["ball_3d", "soccer"])
-def test_a_loaded_simulator_continues_exactly(name, tmp_path):
-    continues_after_a_load(python(name), tmp_path)
-
-
-@pytest.mark.parametrize("name", ["basic", "grid_world", "wall_jump"])
+@pytest.mark.parametrize("name", ["ball_3d", "soccer", "basic", "grid_world", "wall_jump"])
 def test_every_loaded_simulator_continues_exactly(name, tmp_path):
     continues_after_a_load(python(name), tmp_path)
 

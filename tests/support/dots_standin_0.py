@@ -111,11 +111,8 @@ class StandIn0(StandIn):
         at["end"] = at["action"] + 4 * n * (len(group["branches"]) or group["continuous"])
         return at
 
-    def begin_of(self, group):
-        for known, begin in self.groups:
-            if known["name"] == group["name"]:
-                return 18 + self.side + begin
-        return None
+    def first_group(self):
+        return 18 + self.side
 
     def show(self, group, asking, ended):
         """Asking agents first; n must have room for both."""
@@ -126,20 +123,11 @@ class StandIn0(StandIn):
             self.change_file(self.side, self.spec(group).ljust(at["end"], b"\0"))
         begin, agents = self.begin_of(group), asking + ended
         self.data.set_number(begin + at["rows"], len(agents))
-        obs = begin + at["obs"]
-        for i, shape in enumerate(group["obs"]):
-            size = 1
-            for one in shape:
-                size *= one
-            for k, agent in enumerate(agents):
-                self.data.put(obs + 4 * size * k, struct.pack(f"<{size}f", *agent[0][i]))
-            obs += 4 * size * group["n"]
+        self.put_agents(group, agents, *(begin + at[name] for name in ("obs", "reward", "id")))
         for k, agent in enumerate(agents):
             over = k >= len(asking)
-            self.data.put(begin + at["reward"] + 4 * k, struct.pack("<f", agent[1]))
             self.data.map[begin + at["done"] + k] = over
             self.data.map[begin + at["max_step"] + k] = over and agent[3]
-            self.data.set_number(begin + at["id"] + 4 * k, agent[2])
 
     def say_closed(self):
         self.data.map[9] = 3

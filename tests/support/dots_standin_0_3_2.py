@@ -148,11 +148,8 @@ class StandIn032(StandIn):
         at["end"] = at["discrete"] + 4 * n * len(group["branches"])
         return at
 
-    def begin_of(self, group):
-        for known, begin in self.groups:
-            if known["name"] == group["name"]:
-                return self.side + begin
-        return None
+    def first_group(self):
+        return self.side
 
     def show(self, group, asking, ended):
         at = self.offsets(group)
@@ -164,18 +161,9 @@ class StandIn032(StandIn):
             (asking, ("asking", "obs", "reward", "id")),
             (ended, ("ended", "ended obs", "ended reward", "ended id")),
         ):
-            count, obs, reward, ids = (begin + at[name] for name in names)
+            count, *places = (begin + at[name] for name in names)
             self.data.set_number(count, len(agents))
-            for i, shape in enumerate(group["obs"]):
-                size = 1
-                for one in shape:
-                    size *= one
-                for k, agent in enumerate(agents):
-                    self.data.put(obs + 4 * size * k, struct.pack(f"<{size}f", *agent[0][i]))
-                obs += 4 * size * group["n"]
-            for k, agent in enumerate(agents):
-                self.data.put(reward + 4 * k, struct.pack("<f", agent[1]))
-                self.data.set_number(ids + 4 * k, agent[2])
+            self.put_agents(group, agents, *places)
         for k, agent in enumerate(asking):
             self.data.put(begin + at["mask"] + k * len(agent[3]), bytes(agent[3]))
         for k, agent in enumerate(ended):

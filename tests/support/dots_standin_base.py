@@ -64,6 +64,22 @@ class StandIn:
                 self.after_turn(group, frame, len(asking), len(ended))
             frame += 1
 
+    def begin_of(self, group):
+        """Where the group's block is in the file; None: it is not registered."""
+        begins = [begin for known, begin in self.groups if known["name"] == group["name"]]
+        return self.first_group() + begins[0] if begins else None
+
+    def put_agents(self, group, agents, obs, reward, ids):
+        """What agents show, at these places of the file."""
+        for i, shape in enumerate(group["obs"]):
+            size = 4 * math.prod(shape)
+            for k, agent in enumerate(agents):
+                self.data.put(obs + size * k, struct.pack(f"<{len(agent[0][i])}f", *agent[0][i]))
+            obs += size * group["n"]
+        for k, agent in enumerate(agents):
+            self.data.put(reward + 4 * k, struct.pack("<f", agent[1]))
+            self.data.set_number(ids + 4 * k, agent[2])
+
     def fault(self, frame):
         for at, kind in self.scenario.get("faults", []):
             if at != frame:

@@ -41,6 +41,14 @@ class _Trainer:
         # bytes that the simulator has sent with its last answer
         self.heard = b""
 
+    def read(self):
+        return self.data_path().read_bytes()
+
+    def write(self, offset, values, path=None):
+        with (path or self.data_path()).open("r+b") as file:
+            file.seek(offset)
+            file.write(values)
+
     def array(self, group, name, rows):
         """The first rows of an array of a group."""
         offset, dtype, shape = self.groups()[group][name]
@@ -99,18 +107,8 @@ class Trainer(_Trainer):
     def data_path(self):
         return Path(f"{self.path}{'_' * self.number_of_file}")
 
-    def read(self):
-        return self.data_path().read_bytes()
-
-    def write(self, offset, values):
-        with self.data_path().open("r+b") as file:
-            file.seek(offset)
-            file.write(values)
-
     def flag(self, offset, value):
-        with self.path.open("r+b") as file:
-            file.seek(offset)
-            file.write(value)
+        self.write(offset, value, self.path)
 
     def attach(self, timeout=10.0):
         """Wait until the simulator has come."""
@@ -202,13 +200,8 @@ class Trainer0(_Trainer):
         self.file = self.path
         self.file.write_bytes(int32s(22, 0) + b"\0\0" + int32s(4, 0, 0))
 
-    def read(self):
-        return self.file.read_bytes()
-
-    def write(self, offset, values):
-        with self.file.open("r+b") as file:
-            file.seek(offset)
-            file.write(values)
+    def data_path(self):
+        return self.file
 
     def turn(self, side=b"", command=0, timeout=10.0):
         self.give(side, command)
@@ -243,11 +236,8 @@ class Trainer0(_Trainer):
         new = int32s(14 + capacity + len(groups), 0) + b"\0\0" + int32s(capacity) + bytes(capacity) + groups
         old, self.file = self.file, Path(f"{self.file}_")
         self.file.write_bytes(new)
-        with old.open("r+b") as file:
-            file.seek(9)
-            file.write(b"\2")
-            file.seek(8)
-            file.write(b"\1")
+        self.write(9, b"\2", old)
+        self.write(8, b"\1", old)
 
     def close(self):
         self.write(9, b"\3")
