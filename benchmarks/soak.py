@@ -28,7 +28,6 @@ import time
 from collections import Counter
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
 
 import psutil
 from soak_records import LOG_EVERY, Records
@@ -53,24 +52,12 @@ EVENTS = {
 }
 
 
-def command_line(words: list[str], output: TextIO, folder: Path) -> subprocess.Popen:
-    """A process that trains."""
-    return subprocess.Popen(
-        [sys.executable, str(ROOT / "src" / "main.py"), *words],
-        stdout=output,
-        stderr=subprocess.STDOUT,
-        cwd=folder,
-        # started in a shell's background it would ignore Ctrl-C
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-
-
 class Soak:
     """One run, its faults, and the count of each."""
 
-    def __init__(self, folder: Path, disk_is_small: bool, seed: int, pause: float, session=command_line):
+    def __init__(self, folder: Path, disk_is_small: bool, seed: int, pause: float):
         self.folder, self.results, self.disk_is_small = folder, folder / "results", disk_is_small
-        self.rng, self.pause, self._session = random.Random(seed), pause, session
+        self.rng, self.pause = random.Random(seed), pause
         self.happened: Counter = Counter()
         self.problems: list[str] = []
         self.sessions = 0
@@ -86,7 +73,14 @@ class Soak:
             words = ["--resume=latest", "with", f"local_results_path={self.results}", *changes]
         elif self.results.exists():  # killed before its first checkpoint: restart it
             shutil.rmtree(self.results)
-        self.process = self._session(words, self._output, self.folder)
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "src" / "main.py"), *words],
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+            cwd=self.folder,
+            # started in a shell's background it would ignore Ctrl-C
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
 
     def _trains(self) -> bool:
         """Whether this session has started to train."""

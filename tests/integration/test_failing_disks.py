@@ -11,19 +11,23 @@ import pytest
 
 from checkpoints.resumption import Resumption
 from checkpoints.store import newest_checkpoint
+from cli.compose import compose_config
 from forked import run_command
 from helpers import fill_disk, small_disk
 from learners.q_learner import QLearner
 from main import main
 from run import run
-from utils.config.merging import config_path, default_config, recursive_dict_update
 from utils.errors import MusterError
-from utils.files.yaml_files import load_yaml
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["t_max=200", "batch_size=4", "buffer_size=16", "seed=7", "test_interval=40", "log_interval=20"]
+
+
+def _config(disk, **changes):
+    small = {"batch_size": 4, "buffer_size": 16, "seed": 7, "log_interval": 20}
+    return compose_config("vdn", "two_step").config | {**small, "local_results_path": str(disk / "results"), **changes}
 
 
 def _muster(*words, cwd):
@@ -77,16 +81,12 @@ def _remove(folder):
 
 @pytest.mark.parametrize("how", ["removed", "full"])
 def test_training_continues_without_its_results(tmp_path, monkeypatch, caplog, how):
-    config = default_config()
-    recursive_dict_update(config, load_yaml(config_path("two_step", "envs")))
-    recursive_dict_update(config, load_yaml(config_path("vdn", "algs")))
     with small_disk(tmp_path / "disk", "128k") as disk:
-        small = {"t_max": 130, "batch_size": 4, "buffer_size": 16, "seed": 7, "test_interval": 40, "log_interval": 20}
         often = {
             "learner_log_interval": 2,
             "runner_log_interval": 2,
         }  # more than the page that its file has on the disk
-        config |= {**small, **often, "use_tensorboard": True, "local_results_path": str(disk / "results")}
+        config = _config(disk, t_max=130, test_interval=40, use_tensorboard=True, **often)
         expected = run(dict(config, use_tensorboard=False))
         train = QLearner.train
 
@@ -105,13 +105,8 @@ def test_training_continues_without_its_results(tmp_path, monkeypatch, caplog, h
 
 def _trained_on(disk, monkeypatch, fill, free, **changes):
     """Run with checkpoints, on a disk that is full from step `fill` to step `free`."""
-    config = default_config()
-    recursive_dict_update(config, load_yaml(config_path("two_step", "envs")))
-    recursive_dict_update(config, load_yaml(config_path("vdn", "algs")))
-    small = {"t_max": 200, "batch_size": 4, "buffer_size": 16, "seed": 7, "test_interval": 50, "log_interval": 20}
-    config |= {**small, "checkpoint_interval": 20, "local_results_path": str(disk / "results"), **changes}
-    train = QLearner.train
-    filler = []
+    config = _config(disk, **{"t_max": 200, "test_interval": 50, "checkpoint_interval": 20, **changes})
+    train, filler = QLearner.train, []
 
     def train_on_a_bad_disk(learner, batch, t_env, episode_num):
         if t_env == fill:

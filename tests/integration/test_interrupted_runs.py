@@ -75,20 +75,6 @@ def test_an_interrupted_run_resumes(tmp_path, name):
     assert [event.step for event in events.Scalars("loss")] == steps["loss"]
 
 
-def test_sigusr1_writes_a_checkpoint_and_training_continues(tmp_path):
-    process = begin(*RUN, *ENDLESS, cwd=tmp_path)
-    process.send_signal(signal.SIGUSR1)
-    deadline = time.monotonic() + 240
-    while not (written := list(tmp_path.glob("results/runs/*/checkpoints/[0-9]*/manifest.json"))):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    assert process.is_running()
-    process.kill()
-    step = int(written[0].parent.name)
-    done = run_command("--resume=latest", "with", f"t_max={step + 20}", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-
-
 STUCK = """
 import time
 from envs import REGISTRY
@@ -125,10 +111,6 @@ def test_settings_that_may_change_and_settings_that_may_not(tmp_path):
     for change, told in {
         "rnn_hidden_dim=32": ["rnn_hidden_dim=32", "(64)", "shapes of its networks"],
         "env_args.x=1": ["env_args.x", "the environment 'two_step' has no such argument"],
-        "batch_size=8": ["batch_size=8", "the learning problem"],
-        "buffer_size=99": ["buffer_size=99", "its replay buffer"],
-        "seed=1": ["seed=1", "random numbers"],
-        "t_max=-1": ["t_max=-1", "at least 1"],
         "tmax=10": ["tmax", "Did you mean 't_max'?"],
         "local_results_path=elsewhere": ["elsewhere has no run that trained"],
     }.items():
@@ -250,13 +232,3 @@ def test_a_run_that_cannot_be_saved_warns_and_continues(tmp_path):
     assert done.stdout.count("No checkpoint can be written of this run: state") == 1
     assert "['socket'] is a object, which cannot be saved. The run continues without one." in done.stdout
     assert not list(tmp_path.glob("results/runs/*/checkpoints/[0-9]*"))
-
-
-def test_episodes_that_cannot_be_saved_begin_again_with_a_warning(tmp_path):
-    forgetful = UNSAVABLE.replace('return {"socket": object()}', "raise NotImplementedError")
-    (tmp_path / "unsavable.py").write_text(forgetful)
-    settings = ["plugins=['unsavable.py']", "env=unsavable", "env_args={}", "t_max=40", "checkpoint_interval=20"]
-    assert run_command(*RUN, *settings, cwd=tmp_path).returncode == 0
-    done = run_command("--resume=1", "with", "t_max=60", settings[0], cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("env=unsavable could not be saved where the run stopped.") == 1

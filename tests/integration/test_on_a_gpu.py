@@ -9,7 +9,6 @@ from gpu_runs import (
     config_of,
     evaluated,
     modelled,
-    of_playing,
     on_card,
     on_gpu,
     resumed,
@@ -258,20 +257,11 @@ def _require_at_most(most, found):
     assert found.blocking == set()
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "changes"),
-    [
-        ("qmix", {"runner": "episode"}),
-        ("qmix", {"runner": "batched", "batch_size_run": 3}),
-        ("qmix", {"runner": "batched", "batch_size_run": 3, "batched_mode": "continuous"}),
-        ("ippo", {"runner": "rollout"}),
-    ],
-    ids=["episode", "batched", "continuous", "rollout"],
-)
-def test_a_decision_sends_once_and_waits_once(algorithm, changes):
-    calls, decisions, answers, sends = on_gpu(of_playing, on_card(config_of(algorithm, **changes)))
-    assert answers == decisions > calls
-    assert sends <= decisions + calls  # a call of the runner ends with what its last decision led to
+@pytest.mark.parametrize("mode", ["synchronous", "continuous"])
+def test_a_batch_sends_once_and_waits_once_a_decision(mode):
+    """As presets' runners do (above)."""
+    config = config_of("qmix", runner="batched", batch_size_run=3, batched_mode=mode)
+    _require_at_most(Most(), on_gpu(waits_and_sends, on_card(config)))
 
 
 @pytest.mark.parametrize(

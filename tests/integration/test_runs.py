@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -16,7 +14,7 @@ from main import main
 from records.run_folder import RunFolder
 from refusals import refused
 from run import run
-from utils.errors import ConfigError, MusterError
+from utils.errors import ConfigError
 from watch import main as watch
 
 pytestmark = pytest.mark.slow
@@ -75,20 +73,6 @@ def test_a_run_has_its_name_and_message(here, capsys):
 def test_names_that_lead_elsewhere_are_refused(name):
     with pytest.raises(ConfigError, match="run_name="):
         run({**SMALL, "run_name": name})
-
-
-def test_two_processes_cannot_have_one_folder(here):
-    first, second = (RunFolder(here / "results", "first") for _ in range(2))
-    first.create()
-    code = f"import sys; sys.path.insert(0, {str(ROOT / 'src')!r}); from records.run_folder import RunFolder; "
-    code += "RunFolder('results', 'first').create()"
-    other = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True)
-    assert f"still in use by the process {os.getpid()}" in other.stderr
-    with pytest.raises(MusterError, match="still in use"):
-        second.create()
-    first.close()
-    second.create()
-    second.close()
 
 
 def test_max_updates_ends_a_run_and_a_larger_one_trains_on(here, capsys):

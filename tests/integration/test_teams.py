@@ -55,21 +55,6 @@ def test_policies_over_actions_of_any_kind(tmp_path, logged, runner, agent):
         assert max(logged[f"{team}/agent_grad_norm"]) > 0
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"runner": "episode", "batch_size_run": 1},
-        {"runner": "parallel"},
-        {"runner": "batched"},
-        {"runner": "batched", "batched_mode": "continuous"},
-    ],
-    ids=lambda changes: " ".join(map(str, changes.values())),
-)
-def test_pymarls_runners_play_teams(tmp_path, logged, changes):
-    run({**config_of(tmp_path, "episodes"), **changes})
-    assert len(logged["trucks/loss"]) >= 3 and len(logged["drones/loss"]) >= 3
-
-
 def test_acting_ahead_is_refused_for_each_on_policy_team(tmp_path):
     with pytest.raises(ConfigError, match=r"teams.drones: .*learner=pilot_learner"):
         run(config_of(tmp_path, "episodes", collection="async"))

@@ -21,20 +21,13 @@ SEEN = {"map_name": "3m", "observation": "entities"}
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("map_name", ["3m", "[3m, 2m_vs_1z]"])
 @pytest.mark.parametrize("algorithm", ["vdn", "qmix", "mappo", "ppo"])
-def test_algorithms_train_it(tmp_path, monkeypatch, algorithm):
-    more = {"rollout_steps": 4, "normalise_observations": False} if algorithm in ("mappo", "ppo") else {}
-    more |= {"runner": "episode", "batch_size_run": 1} if algorithm in ("vdn", "qmix") else {}
-    assert_learnt(train(tmp_path, monkeypatch, algorithm, "skirmish", env_args=dict(SEEN), **(AGENT | more)), UPDATES)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["vdn", "qmix", "mappo", "ppo"])
-def test_algorithms_train_it_on_several_maps(tmp_path, monkeypatch, algorithm):
+def test_algorithms_train_it_on_one_map_and_on_several(tmp_path, monkeypatch, algorithm, map_name):
     more = {"rollout_steps": 4, "normalise_observations": False} if algorithm in ("mappo", "ppo") else {}
     more |= {"runner": "episodes"} if algorithm in ("vdn", "qmix") else {}
-    several = {"map_name": "[3m, 2m_vs_1z]", "observation": "entities"}
-    assert_learnt(train(tmp_path, monkeypatch, algorithm, "skirmish", env_args=several, **(AGENT | more)), UPDATES)
+    env_args = {**SEEN, "map_name": map_name}
+    assert_learnt(train(tmp_path, monkeypatch, algorithm, "skirmish", env_args=env_args, **(AGENT | more)), UPDATES)
 
 
 @pytest.mark.slow

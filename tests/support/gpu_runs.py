@@ -200,30 +200,3 @@ def waits_and_sends(config: dict[str, Any]) -> Counted:
         tuple(of_rest / later["round"] for of_rest in rest),
         {line for what, line in places - rounds[half - 1][1] if what in pretend_gpu.BLOCKING},
     )
-
-
-def of_playing(config: dict[str, Any]) -> tuple[int, int, int, int]:
-    """Of the runner's calls of training after the first: these, their decisions, answers of the card and sends."""
-    import pretend_gpu
-    from controllers.decisions import Decider
-    from runners.playing import EpisodesRunner
-
-    play, decide, decisions, found = EpisodesRunner.run, Decider.decide, [], []
-
-    def counted(runner, test_mode=False):
-        before = len(decisions), pretend_gpu.counts.answers(), pretend_gpu.counts.sends()
-        batch = play(runner, test_mode)
-        now = len(decisions), pretend_gpu.counts.answers(), pretend_gpu.counts.sends()
-        found.append([b - a for a, b in zip(before, now, strict=True)])
-        return batch
-
-    def noted(decider, *arguments, **named):
-        decisions.append(decider)
-        return decide(decider, *arguments, **named)
-
-    EpisodesRunner.run, Decider.decide = counted, noted
-    try:
-        trained({**config, **NO_STATISTICS, "t_max": 60, "test_nepisode": 0}, "gpu")
-    finally:
-        EpisodesRunner.run, Decider.decide = play, decide
-    return len(found) - 1, *(sum(kind) for kind in zip(*found[1:], strict=True))

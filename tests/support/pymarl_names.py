@@ -3,6 +3,24 @@
 Names and arguments only. Methods of `main.py` and private ones of EpisodeBatch are left out (docs/pymarl.md).
 """
 
+Q_LEARNER = (
+    "QLearner.__init__(self, mac, scheme, logger, args)",
+    "QLearner.train(self, batch, t_env, episode_num)",
+    "QLearner._update_targets(self)",
+    "QLearner.cuda(self)",
+    "QLearner.save_models(self, path)",
+    "QLearner.load_models(self, path)",
+)
+RUNNER = (
+    "__init__(self, args, logger)",
+    "setup(self, scheme, groups, preprocess, mac)",
+    "get_env_info(self)",
+    "save_replay(self)",
+    "close_env(self)",
+    "reset(self)",
+    "run(self, test_mode=False)",
+    "_log(self, returns, stats, prefix)",
+)
 NAMES = {
     "components.action_selectors": (
         "REGISTRY",
@@ -83,22 +101,8 @@ NAMES = {
         "COMALearner.save_models(self, path)",
         "COMALearner.load_models(self, path)",
     ),
-    "learners.q_learner": (
-        "QLearner.__init__(self, mac, scheme, logger, args)",
-        "QLearner.train(self, batch, t_env, episode_num)",
-        "QLearner._update_targets(self)",
-        "QLearner.cuda(self)",
-        "QLearner.save_models(self, path)",
-        "QLearner.load_models(self, path)",
-    ),
-    "learners.qtran_learner": (
-        "QLearner.__init__(self, mac, scheme, logger, args)",
-        "QLearner.train(self, batch, t_env, episode_num)",
-        "QLearner._update_targets(self)",
-        "QLearner.cuda(self)",
-        "QLearner.save_models(self, path)",
-        "QLearner.load_models(self, path)",
-    ),
+    "learners.q_learner": Q_LEARNER,
+    "learners.qtran_learner": Q_LEARNER,
     "modules.agents": ("REGISTRY",),
     "modules.agents.rnn_agent": (
         "RNNAgent.__init__(self, input_shape, args)",
@@ -130,25 +134,9 @@ NAMES = {
         "args_sanity_check(config, _log)",
     ),
     "runners": ("REGISTRY",),
-    "runners.episode_runner": (
-        "EpisodeRunner.__init__(self, args, logger)",
-        "EpisodeRunner.setup(self, scheme, groups, preprocess, mac)",
-        "EpisodeRunner.get_env_info(self)",
-        "EpisodeRunner.save_replay(self)",
-        "EpisodeRunner.close_env(self)",
-        "EpisodeRunner.reset(self)",
-        "EpisodeRunner.run(self, test_mode=False)",
-        "EpisodeRunner._log(self, returns, stats, prefix)",
-    ),
+    "runners.episode_runner": tuple(f"EpisodeRunner.{row}" for row in RUNNER),
     "runners.parallel_runner": (
-        "ParallelRunner.__init__(self, args, logger)",
-        "ParallelRunner.setup(self, scheme, groups, preprocess, mac)",
-        "ParallelRunner.get_env_info(self)",
-        "ParallelRunner.save_replay(self)",
-        "ParallelRunner.close_env(self)",
-        "ParallelRunner.reset(self)",
-        "ParallelRunner.run(self, test_mode=False)",
-        "ParallelRunner._log(self, returns, stats, prefix)",
+        *(f"ParallelRunner.{row}" for row in RUNNER),
         "env_worker(remote, env_fn)",
         "CloudpickleWrapper.__init__(self, x)",
         "CloudpickleWrapper.__getstate__(self)",
