@@ -15,8 +15,7 @@ import pytest
 from hypothesis import settings
 
 import forked
-import parsed_once  # noqa: F401
-import unrecorded_sources  # noqa: F401
+import quicker_runs  # noqa: F401
 from utils.processes import child_process
 from utils.tensors import lazy_dynamo
 

@@ -7,8 +7,8 @@ from sacred import dependencies
 
 from cli.compose import compose_config
 from cli.experiment import build_experiment
+from quicker_runs import OF_THE_FOLDER
 from records.installed_packages import installed_packages
-from unrecorded_sources import OF_THE_FOLDER
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 

@@ -12,7 +12,7 @@ from helpers import make_args
 from run import run
 from small_training import suited
 from utils.errors import ConfigError
-from watched_loop import watched
+from watched_training import watch_loop
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ def test_rewards_are_weighed_by_schedules_and_by_changes(tmp_path, monkeypatch, 
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "live.yaml").write_text("env_args: {constant_reward_per_ms: 0.04}")
 
-    watched(monkeypatch, notice)
+    watch_loop(monkeypatch, notice)
     weights = ["staircase", [0, -0.02], [40, 0.02]]
     collectors = {"processes": 1, "deterministic": True}
     config = races(tmp_path, collection=collection, env_args={**ONLY_TIME, "constant_reward_per_ms": weights})

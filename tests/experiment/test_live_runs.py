@@ -10,7 +10,7 @@ from run import run
 from small_training import suited
 from team_runs import DRONES, config_of
 from utils.errors import ConfigError
-from watched_loop import watched
+from watched_training import watch_loop
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def test_every_part_of_a_run_takes_its_changes(tmp_path, monkeypatch):
             )
         )
 
-    watched(monkeypatch, notice)
+    watch_loop(monkeypatch, notice)
     run(small(tmp_path, collection="async", epsilon=0.75, kappa=1.0, lr=0.5))
     first = (0.5, 0.75, 2000, pytest.approx(1.2), 0.99, 1.0)
     assert seen[0] == first
@@ -66,7 +66,7 @@ def test_collectors_take_changes(tmp_path, monkeypatch):
             if key == "epsilon":
                 explored[:] = [value for _, value in values]
 
-    watched(monkeypatch, notice)
+    watch_loop(monkeypatch, notice)
     run(small(tmp_path, runner="collectors", epsilon=0.75, runner_log_interval=1, t_max=400))
     assert explored[0] == 0.75
     assert explored[-1] == 0.0
@@ -74,7 +74,7 @@ def test_collectors_take_changes(tmp_path, monkeypatch):
 
 def test_schedules_of_a_config_reach_the_parts(tmp_path, monkeypatch):
     seen = []
-    watched(monkeypatch, lambda loop: seen.append((loop.args.lr, loop.parts.teams[0].buffer._buffer.ring.capacity)))
+    watch_loop(monkeypatch, lambda loop: seen.append((loop.args.lr, loop.parts.teams[0].buffer._buffer.ring.capacity)))
     run(small(tmp_path, lr=[[0, 1.0], [100, 0.5]]) | {"buffer_size": ["staircase", [0, 100], [96, 200]]})
     assert seen[0] == (1.0, 100)
     assert seen[-1] == (0.5, 200)
@@ -90,7 +90,7 @@ def test_a_run_learns_at_linesights_pace(tmp_path, monkeypatch):
         supplies.append(loop.parts.teams[0].buffer.supply())
         updates.append(loop.state.updates)
 
-    watched(monkeypatch, notice)
+    watch_loop(monkeypatch, notice)
     config = small(tmp_path, t_max=400) | {"replay_pace": "linesight", "samples_per_insert": 2, "batch_size": 8}
     run(config | {"hold_out": 0.4, "buffer_min": ["staircase", [0, 40], [200, 90]], "learner_log_interval": 50})
     assert "loss_test" in logged
@@ -122,7 +122,7 @@ def test_what_cannot_change_says_so(tmp_path, monkeypatch, caplog):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "live.yaml").write_text("samples_per_insert: 2\nbuffer_size: 50")
 
-    watched(monkeypatch, notice)
+    watch_loop(monkeypatch, notice)
     with caplog.at_level("WARNING"):
         run(small(tmp_path, "iql", buffer_size=32, batch_size_run=1, t_max=20))
     assert "the run makes updates_per_rollout" in caplog.text
@@ -138,7 +138,7 @@ def test_teams_have_their_own_keys(tmp_path, monkeypatch):
         rates = {team.name: team.learner.args.lr for team in loop.parts.teams}
         seen.append((rates, loop.args.test_interval))
 
-    watched(monkeypatch, notice)
+    watch_loop(monkeypatch, notice)
     teams = {"drones": {**DRONES, "lr": 0.5}, "trucks": {"config": "vdn", "lr": 0.5}}
     run(config_of(tmp_path, "episodes", teams=teams, run_name="mine"))
     assert seen[0][0] == {"drones": 0.5, "trucks": 0.5}

@@ -5,7 +5,6 @@ import os
 
 import pytest
 import torch as th
-from loop_configs import small_config
 
 from envs import REGISTRY
 from experiment.loop import TrainingLoop
@@ -14,6 +13,7 @@ from fakes import CountingEnv
 from learners.q_learner import QLearner
 from records.logger import Logger
 from run import run
+from small_training import small_config
 from utils.errors import ConfigError, MusterError
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch as th
-from loop_configs import small_config
 
 from components.episode_buffer import EpisodeBatch
 from envs.small.two_step import TwoStepGame
@@ -20,7 +19,7 @@ from records.logger import Logger
 from run import args_sanity_check, evaluate_sequential, run, run_sequential
 from runners.episode_runner import EpisodeRunner
 from runners.parallel_runner import CloudpickleWrapper, env_worker
-from small_training import assembled
+from small_training import assembled, small_config
 from utils.timehelper import print_time
 
 # `run` takes the config first; PyMARL's order works, too (below)

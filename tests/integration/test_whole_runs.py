@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch as th
-from loop_configs import small_config
 
 from envs import REGISTRY
 from fakes import CountingEnv
 from learners.q_learner import QLearner
 from records.logger import Logger
 from run import run
+from small_training import small_config
 
 
 class ReplayEnv(CountingEnv):

@@ -9,7 +9,8 @@ from collection.synchronous import SyncCollection
 from learners.averages import AveragedWeights, with_averages
 from learners.iqn_learner import IQNLearner
 from run import run
-from small_iqn import make_learner, sample
+from small_learners import iqn_learner as make_learner
+from small_learners import iqn_sample as sample
 from small_training import SETTINGS, suited
 
 # of one weight after each update, and its averages with kept=0.75: plain means at first, then a quarter of each new one

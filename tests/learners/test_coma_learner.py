@@ -7,7 +7,7 @@ import pytest
 import torch as th
 
 from helpers import fill, random_batch
-from small_coma import make_learner
+from small_learners import coma_learner as make_learner
 from utils.rl_utils import terminations, valid_transitions
 
 

@@ -8,7 +8,7 @@ from components.scheme import scheme_of
 from envs.contract.fields import pymarl_spec
 from helpers import SIZES, random_batch
 from learners.standardisation import Standardisation
-from small_coma import make_learner
+from small_learners import coma_learner as make_learner
 from utils.rl_utils import n_step_returns, terminations, valid_transitions
 
 

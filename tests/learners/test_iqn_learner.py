@@ -9,7 +9,9 @@ import torch as th
 from components.sampling.fields import with_more
 from learners.iqn_learner import SoftReset
 from modules.agents.iqn_agent import mirrored_fractions
-from small_iqn import ENDS, make_learner, sample
+from small_learners import ENDS
+from small_learners import iqn_learner as make_learner
+from small_learners import iqn_sample as sample
 from utils.errors import ConfigError
 
 

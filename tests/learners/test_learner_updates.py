@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import torch as th
 
-import small_coma
 from controllers.basic_controller import BasicMAC
 from fakes import RecordingLogger
 from helpers import fill, make_args, random_batch
 from learners.qtran_learner import QLearner as QTRANLearner
-from small_q_learner import make_learner
+from small_learners import coma_learner, q_learner
 from utils.errors import ConfigError
 
 LOGGED = {
@@ -33,9 +32,9 @@ def learner_of(name, **changes):
     """A learner with known weights and the same targets, by its mixer, or "coma"; and a batch for it."""
     batch = random_batch([3, 5], 6)
     if name == "coma":
-        return small_coma.make_learner(batch, **changes), batch
+        return coma_learner(batch, **changes), batch
     if name != "qtran_base":
-        return make_learner(name, batch, **changes)
+        return q_learner(name, batch, **changes)
     args = make_args(mixer=name, rnn_hidden_dim=8, mixing_embed_dim=4, learner_log_interval=1, **changes)
     learner = QTRANLearner(BasicMAC(batch.scheme, batch.groups, args), batch.scheme, RecordingLogger(), args)
     for seed, network in enumerate((learner.mac.agent, learner.mixer)):
@@ -65,7 +64,7 @@ def test_statistics_are_plain_floats_with_pymarls_names(name):
 
 
 def test_statistics_are_logged_at_intervals():
-    learner, batch = make_learner("vdn", learner_log_interval=100)
+    learner, batch = q_learner("vdn", learner_log_interval=100)
     for t_env in (0, 50, 99, 100, 150):
         learner.train(batch, t_env, 0)
     assert [t for t, _ in learner.logger.values["loss"]] == [0, 100]
@@ -138,7 +137,7 @@ def test_models_travel_with_their_targets_and_optimisers(name, tmp_path):
 def test_padding_and_illegal_actions_leave_no_nan(mask_before_softmax):
     """The logarithm of a probability of 0, times a mask of 0, is NaN: COMA's losses in PyMARL2 turn NaN."""
     batch = random_batch([1, 5], 6, ends=["truncated", "terminated"])
-    learner = small_coma.make_learner(batch, mask_before_softmax=mask_before_softmax, epsilon_start=0.5)
+    learner = coma_learner(batch, mask_before_softmax=mask_before_softmax, epsilon_start=0.5)
     for _ in range(3):
         learner.train(batch, 1, 0)
     assert all(np.isfinite(list(learner.logger.last().values())))
@@ -149,7 +148,7 @@ def test_padding_and_illegal_actions_leave_no_nan(mask_before_softmax):
 def test_bfloat16_rounds_the_forward_pass_and_nothing_else(mixer):
     losses = {}
     for precision in ("float32", "bfloat16"):
-        learner, batch = make_learner(mixer, precision=precision, optimizer="adam")
+        learner, batch = q_learner(mixer, precision=precision, optimizer="adam")
         learner.train(batch, 1, 1)
         losses[precision] = learner.logger.last()["loss"]
         assert {p.dtype for p in learner.params} == {th.float32}

@@ -9,7 +9,7 @@ from controllers.unroll import BatchUnroll
 from fakes import RecordingLogger
 from helpers import empty_batch, make_args, random_batch
 from learners.q_learner import QLearner
-from small_q_learner import make_learner
+from small_learners import q_learner as make_learner
 from utils.rl_utils import valid_transitions
 
 GAMMA = 0.9

@@ -5,7 +5,7 @@ import torch as th
 
 from helpers import random_batch
 from learners.standardisation import Standardisation
-from small_q_learner import make_learner
+from small_learners import q_learner as make_learner
 from utils.rl_utils import valid_transitions
 
 

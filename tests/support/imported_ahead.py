@@ -9,9 +9,8 @@ import pytest  # noqa: F401
 
 import cli.experiment
 import cli.summary
-import parsed_once  # noqa: F401
+import quicker_runs  # noqa: F401
 import run  # noqa: F401
-import unrecorded_sources  # noqa: F401
 from checks.registries import REGISTRIES
 from cli.compose import compose_config
 from envs.skirmish.batch import BatchedSkirmish

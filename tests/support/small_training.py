@@ -53,6 +53,12 @@ SOURCES = {
 }
 
 
+def small_config(tmp_path, algorithm="vdn", environment="two_step", **changes):
+    """The config of a small run whose results are in a folder of the test's."""
+    small = {"buffer_size": 32, "batch_size": 4, "seed": 3, "local_results_path": str(tmp_path)}
+    return recursive_dict_update(compose_config(algorithm, environment).config, {**small, **changes})
+
+
 @cache
 def preset_on_lbf(algorithm):
     """The config of an algorithm, composed once to look at: not to be changed."""

@@ -1,10 +1,11 @@
-"""The updates of a run: the losses that each logged, and the networks whose weights it changed."""
+"""The loop of a run, watched, and its updates: the losses that each logged, and the networks that it changed."""
 
 import math
 from dataclasses import dataclass, field
 
 import torch as th
 
+from experiment.loop import TrainingLoop
 from learners import REGISTRY
 from utils.logging import Logger
 
@@ -58,3 +59,14 @@ def assert_learnt(updates, least=3):
     for name in updates[0].changed:
         # COMA's first update may leave the agents as they are: with epsilon 1, their policy does not depend on them
         assert sum(update.changed[name] for update in updates) >= least, (name, [u.changed for u in updates])
+
+
+def watch_loop(monkeypatch, notice):
+    """Call `notice(loop)` whenever the loop of a run has gathered and learned."""
+    original = TrainingLoop._gather_and_learn
+
+    def gather(loop):
+        original(loop)
+        notice(loop)
+
+    monkeypatch.setattr(TrainingLoop, "_gather_and_learn", gather)
