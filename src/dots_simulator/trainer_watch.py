@@ -84,7 +84,6 @@ def was_left_behind(path: Path) -> bool:
 
 
 def _is_locked(descriptor: int) -> bool:
-    """Whether another process holds this lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:

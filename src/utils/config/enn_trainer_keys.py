@@ -25,7 +25,6 @@ class Theirs:
 
 
 def _network(name: str, prefix: str, shown: str) -> dict[str, Theirs]:
-    """The keys of `net` and of `vf_net`."""
     older = {"n_layer": (1, 1), "d_model": (1, 64)}
     defaults = {
         "embd_pdrop": 0.0,

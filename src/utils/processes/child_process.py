@@ -113,7 +113,6 @@ def _signals_held() -> Iterator[None]:
 
 
 def _run(target: Callable, args: tuple) -> None:
-    """The child."""
     _outlive_signals()
     parent = multiprocessing.parent_process()
     threading.Thread(target=_end_after, args=(parent,), daemon=True).start()

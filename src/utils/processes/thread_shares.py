@@ -53,7 +53,6 @@ class ThreadShares:
 
 
 def _threads(count: int) -> list[SimpleQueue]:
-    """The tasks of so many threads."""
     if len(_TASKS) < count:
         with _STARTING:
             while len(_TASKS) < count:
