@@ -11,6 +11,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from forked import Command, run_command
+from own_parts import own_game
 
 pytestmark = pytest.mark.slow
 
@@ -76,21 +77,14 @@ def test_an_interrupted_run_resumes(tmp_path, name):
 
 
 STUCK = """
-import time
-from envs import REGISTRY
-from envs.small.two_step import TwoStepGame
-class Stuck(TwoStepGame):
-    def step(self, actions):
-        print("stuck now", flush=True)
-        time.sleep(1000)
-REGISTRY["stuck"] = Stuck
+def step(self, actions):
+    print("stuck now", flush=True)
+    time.sleep(1000)
 """
 
 
 def test_a_second_signal_ends_at_once(tmp_path):
-    (tmp_path / "stuck.py").write_text(STUCK)
-    settings = [*RUN, "plugins=['stuck.py']", "env=stuck", "env_args={}"]
-    process = begin(*settings, cwd=tmp_path, ready="stuck now")
+    process = begin(*RUN, *own_game(tmp_path, STUCK), cwd=tmp_path, ready="stuck now")
     process.send_signal(signal.SIGTERM)
     process.wait_for("SIGTERM: finishing the step")
     # a batch system and who watches the run may both send it: together they are one
@@ -180,25 +174,19 @@ def test_a_finished_run_can_be_made_longer(tmp_path):
 
 
 FRAIL = """
-import os
-from envs import REGISTRY
-from envs.small.two_step import TwoStepGame
-class Frail(TwoStepGame):
-    steps = 0
-    def step(self, actions):
-        self.steps += 1
-        if self.steps == 60 and not os.path.exists("broke"):
-            open("broke", "w").close()
-            raise RuntimeError("the simulator lost its map")
-        return super().step(actions)
-REGISTRY["frail"] = Frail
+steps = 0
+def step(self, actions):
+    self.steps += 1
+    if self.steps == 60 and not os.path.exists("broke"):
+        open("broke", "w").close()
+        raise RuntimeError("the simulator lost its map")
+    return super().step(actions)
 """
 
 
 @pytest.mark.parametrize("runner", ["runner=episode", "runner=parallel"])
 def test_a_fault_that_ends_a_run_leaves_a_checkpoint(tmp_path, runner):
-    (tmp_path / "frail.py").write_text(FRAIL)
-    settings = ["plugins=['frail.py']", "env=frail", "env_args={}", "on_worker_fault=stop", "t_max=100", runner]
+    settings = [*own_game(tmp_path, FRAIL), "on_worker_fault=stop", "t_max=100", runner]
     done = run_command(*RUN, *settings, cwd=tmp_path)
     assert done.returncode == 1
     assert "the simulator lost its map" in done.stderr
@@ -214,20 +202,9 @@ def test_a_fault_that_ends_a_run_leaves_a_checkpoint(tmp_path, runner):
     assert figures(tmp_path / "results")["test_return_mean"][-1] == 102
 
 
-UNSAVABLE = """
-from envs import REGISTRY
-from envs.small.two_step import TwoStepGame
-class Unsavable(TwoStepGame):
-    def state_dict(self):
-        return {"socket": object()}
-REGISTRY["unsavable"] = Unsavable
-"""
-
-
 def test_a_run_that_cannot_be_saved_warns_and_continues(tmp_path):
-    (tmp_path / "unsavable.py").write_text(UNSAVABLE)
-    settings = ["plugins=['unsavable.py']", "env=unsavable", "env_args={}", "t_max=60", "checkpoint_interval=20"]
-    done = run_command(*RUN, *settings, cwd=tmp_path)
+    unsavable = own_game(tmp_path, "def state_dict(self):\n    return {'socket': object()}")
+    done = run_command(*RUN, *unsavable, "t_max=60", "checkpoint_interval=20", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("No checkpoint can be written of this run: state") == 1
     assert "['socket'] is a object, which cannot be saved. The run continues without one." in done.stdout

@@ -11,6 +11,7 @@ import pytest
 
 from forked import run_command, start_forked
 from helpers import hear_ctrl_c
+from own_parts import own_game
 
 pytestmark = pytest.mark.slow
 
@@ -80,24 +81,17 @@ def test_a_signal_at_any_moment_is_recorded(tmp_path, event, name, count, signum
 
 
 IMPATIENT = """
-from envs import REGISTRY
-from envs.small.two_step import TwoStepGame
-class Impatient(TwoStepGame):
-    def __init__(self, **env_args):
-        super().__init__(**env_args)
-        try:
-            import os, signal
-            os.kill(os.getpid(), signal.SIGTERM)
-        except BaseException:
-            pass  # as careless code does
-REGISTRY["impatient"] = Impatient
+def __init__(self, **env_args):
+    super().__init__(**env_args)
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+    except BaseException:
+        pass  # as careless code does
 """
 
 
 def test_a_signal_whose_exception_is_swallowed_still_stops_the_run(tmp_path):
-    (tmp_path / "impatient.py").write_text(IMPATIENT)
-    settings = ["plugins=['impatient.py']", "env=impatient", "env_args={}"]
-    done = run_command(*WORDS, *settings, cwd=tmp_path)
+    done = run_command(*WORDS, *own_game(tmp_path, IMPATIENT), cwd=tmp_path)
     assert done.returncode == 143, done.stderr
     assert "Interrupted by SIGTERM before training started" in done.stderr
     record = json.loads((tmp_path / "results" / "sacred" / "1" / "run.json").read_text())

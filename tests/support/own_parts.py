@@ -3,8 +3,32 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from textwrap import indent
 
 from checks.registries import REGISTRIES
+
+GAME = """
+import os, pathlib, signal, time
+from envs import REGISTRY
+from envs.small.two_step import TwoStepGame
+class Own(TwoStepGame):
+{methods}
+REGISTRY["own"] = Own
+"""
+
+
+def own_game(folder: Path, methods: str, more: str = "") -> list[str]:
+    """Write a plugin with the environment `own`, which is the two-step game but for these methods.
+
+    Args:
+        more: code behind the class.
+
+    Returns:
+        the settings of a command line in this folder that choose it.
+    """
+    (folder / "own.py").write_text(GAME.format(methods=indent(methods, "    ")) + more)
+    return ["plugins=['own.py']", "env=own", "env_args={}"]
 
 
 @contextmanager

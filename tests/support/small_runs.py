@@ -6,21 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 from forked import Command, run_command
+from own_parts import own_game
 
 ALGORITHMS = ("qmix", "vdn", "iql")
 GAMES = ("two_step", "matrix")
 SEEDS = (1, 2)
 UNHURRIED = """
-import time
-from envs import REGISTRY
-from envs.small.two_step import TwoStepGame
-
-class Unhurried(TwoStepGame):
-    def step(self, actions):
-        time.sleep(0.03)  # and leave the processor to whoever watches
-        return super().step(actions)
-
-REGISTRY.declare("unhurried", Unhurried, "the two-step game, at most thirty steps a second")
+def step(self, actions):
+    time.sleep(0.03)  # and leave the processor to whoever watches
+    return super().step(actions)
 """
 
 
@@ -80,7 +74,5 @@ def shared_runs(tmp_path_factory):
 
 def start_training(results):
     """A training that continues until it is ended."""
-    plugin = results.parent / "unhurried.py"
-    plugin.write_text(UNHURRIED)
-    words = command(results, "vdn", "two_step", 9, t_max=10_000_000, plugins=f'["{plugin}"]', env="unhurried")
-    return Command(*words, cwd=results)
+    words = command(results, "vdn", "two_step", 9, t_max=10_000_000)
+    return Command(*words, *own_game(results.parent, UNHURRIED), cwd=results.parent)
