@@ -8,7 +8,6 @@ import torch as th
 
 from envs import REGISTRY
 from experiment.loop import TrainingLoop
-from experiment.state import LoopState
 from fakes import CountingEnv
 from learners.q_learner import QLearner
 from records.logger import Logger
@@ -151,21 +150,6 @@ def test_evaluate_reports_all_episodes(tmp_path, watched, counting_env, runner, 
     lengths = rounds if environments == 1 else [2] * 4 + [4] * 4 + [5] * 2
     assert _stats(watched, "test_ep_length_mean") == [(t, pytest.approx(sum(lengths) / 10))]
     assert not _stats(watched, "return_mean")
-
-
-def test_evaluate_needs_a_checkpoint(tmp_path, watched):
-    """PyMARL trains instead."""
-    with pytest.raises(ConfigError, match="evaluate=True needs checkpoint_path"):
-        run(small_config(tmp_path, evaluate=True))
-    assert watched == []
-    assert os.listdir(tmp_path) == []
-
-
-def test_the_state_of_the_loop_can_be_kept():
-    state = LoopState(episode=4, last_test_T=100)
-    other = LoopState()
-    other.load_state_dict(state.state_dict())
-    assert other == state != LoopState()
 
 
 def test_load_step_and_training_from_there(tmp_path, watched):

@@ -38,12 +38,6 @@ def test_every_preset_trains_there_as_on_the_cpu(algorithm):
     _same(on_gpu(trained, on_card(config), "gpu"), trained(config, "cpu"))
 
 
-@pytest.mark.parametrize("algorithm", KINDS)
-def test_a_run_is_resumed_there(algorithm):
-    config = config_of(algorithm)
-    _same(on_gpu(resumed, on_card(config), "gpu"), resumed(config, "cpu"))
-
-
 @pytest.mark.parametrize("algorithm", ["qmix", "iqn"])
 @pytest.mark.parametrize(("collection", "device"), [("async", "cuda"), ("async", "cpu"), ("sync", "cpu")])
 def test_acting_ahead_and_on_another_device(algorithm, collection, device):
@@ -81,16 +75,6 @@ def _trained_and_said(config):
     return trained(config, "gpu", log), said
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "first", "then"),
-    [("qmix", "auto", "auto"), ("ippo", "auto", "auto"), ("qmix", "cuda", "auto"), ("ippo", "auto", "cuda")],
-)
-def test_a_run_that_acts_on_the_cpu_is_resumed(algorithm, first, then):
-    config = config_of(algorithm)
-    there = on_gpu(resumed, {**config, "acting_device": first}, "gpu", {"acting_device": then})
-    _same(there, resumed(config, "cpu"))
-
-
 @pytest.mark.parametrize("algorithm", ["qmix", "ippo", "coma", "pqn_vdn"])
 def test_acting_on_the_cpu_waits_for_the_card_once_a_rollout(algorithm):
     """For the weights; and rollouts, or samples, go there in one copy."""
@@ -122,14 +106,29 @@ def test_learning_and_acting_on_two_cards(algorithm, learner, acting):
     _same(on_gpu(trained, there, "gpu"), trained(config_of(algorithm), "cpu"))
 
 
+def _both(device):
+    return {"learner_device": device, "acting_device": device}
+
+
 @pytest.mark.parametrize(
     ("algorithm", "first", "then"),
-    [("qmix", "cpu", "cuda:1"), ("iqn", "cuda", "cpu"), ("enn_ppo", "cuda:1", "cuda"), ("ippo", "cpu", "cuda")],
+    [
+        *((algorithm, {"acting_device": "cuda", "buffer_cpu_only": True}, {}) for algorithm in KINDS),
+        # small decisions are made on the CPU
+        *((algorithm, {"acting_device": "auto"}, {}) for algorithm in ("qmix", "ippo")),
+        ("qmix", {"acting_device": "cuda"}, {"acting_device": "auto"}),
+        ("ippo", {"acting_device": "auto"}, {"acting_device": "cuda"}),
+        # on another device
+        ("qmix", _both("cpu"), _both("cuda:1")),
+        ("iqn", _both("cuda"), _both("cpu")),
+        ("enn_ppo", _both("cuda:1"), _both("cuda")),
+        ("ippo", _both("cpu"), _both("cuda")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
 )
-def test_a_run_is_resumed_on_another_device(algorithm, first, then):
+def test_a_run_is_resumed(algorithm, first, then):
     config = config_of(algorithm)
-    before, after = ({"learner_device": device, "acting_device": device} for device in (first, then))
-    _same(on_gpu(resumed, {**config, **before}, "gpu", after), resumed(config, "cpu"))
+    _same(on_gpu(resumed, {**config, **first}, "gpu", then), resumed(config, "cpu"))
 
 
 @pytest.mark.parametrize("algorithm", ["qmix", "ippo", "iqn"])

@@ -57,21 +57,6 @@ def test_the_folder_is_free_again_after_any_failure_at_the_end(tmp_path, monkeyp
     assert len(closed) == 1
 
 
-def test_a_plugin_brings_a_learner_with_its_own_keys(tmp_path):
-    (tmp_path / "half_learner.py").write_text(
-        "from learners import REGISTRY\n"
-        "from learners.q_learner import QLearner\n"
-        "class HalfLearner(QLearner):\n"
-        "    def train(self, batch, t_env, episode_num):\n"
-        "        if episode_num % self.args.every == 0:\n"
-        "            super().train(batch, t_env, episode_num)\n"
-        "        self.logger.log_stat('every', self.args.every, t_env)\n"
-        "REGISTRY['half'] = HalfLearner\n"
-    )
-    config = small_config(tmp_path, t_max=30, plugins=[str(tmp_path / "half_learner.py")], learner="half", every=2)
-    assert run(config) is not None
-
-
 @pytest.mark.slow
 def test_a_plugin_environment_travels_to_its_processes(tmp_path):
     """It cannot be imported by name there."""
