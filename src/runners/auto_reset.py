@@ -14,11 +14,7 @@ from components.step_writer import StepWriter
 from controllers.contract import controller
 from controllers.decisions import Decider
 from controllers.hidden_states import reset_where
-<<<<<<< HEAD
-=======
-from controllers.inputs import known_before
 from envs.contract.fields import EnvSpec
->>>>>>> 462991c1 (collection, runners, experiment, checks and checkpoints have no errors of types; the play of copies gets them from a function instead of a source and a part's number)
 from runners.returns import EpisodeReturns
 from runners.step_checks import StepChecks
 from utils.errors import ConfigError
