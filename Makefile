@@ -40,7 +40,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
-	$(BIN)/python tests/support/type_errors.py
+	$(BIN)/mypy src
 
 check-tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 3 --dist worksteal
