@@ -7,9 +7,8 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from controllers.hidden_states import by_agent, fields_before, has_rows
-from controllers.inputs import field_before
 from utils.completed import Completed
-from utils.tensors.schemes import AGENTS, action_fields
+from utils.tensors.schemes import AGENTS, action_fields, field_before
 from utils.tensors.tensor_trees import Tree, map_tree
 
 

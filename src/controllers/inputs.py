@@ -23,16 +23,12 @@ from utils.tensors.schemes import (
     action_fields,
     as_numbers,
     centred,
+    field_before,
     is_rollout,
     observed_fields,
     shape_of,
 )
 from utils.tensors.tensor_trees import Tree, leaves, map_tree
-
-
-def field_before(key: str) -> str:
-    """The field of a rollout with the actions before its first step, `[B, n, ...]`; zeros without any."""
-    return "last_actions_before" if key == "actions_onehot" else f"{key}_before"
 
 
 def known_before_steps(

@@ -9,9 +9,8 @@ from components.episode_batch import EpisodeBatch
 from components.packing import AllSteps, RolloutSteps
 from controllers.contract import controller, stacked
 from controllers.hidden_states import by_agent, memory_before, reset_where
-from controllers.inputs import field_before
 from utils.rl_utils import memory_starts
-from utils.tensors.schemes import action_fields, is_rollout
+from utils.tensors.schemes import action_fields, field_before, is_rollout
 from utils.tensors.tensor_trees import Tree, map_tree
 
 

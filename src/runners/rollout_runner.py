@@ -33,7 +33,7 @@ class RolloutRunner(EpisodesRunner):
     step, the next call starts with the next episode. An episode that is lost to a fault is truncated before the
     lost step, as by a time limit. More fields hold the controller's memory from before the first step:
     `hidden_before` `[B, n, H]`, its hidden states, and `last_actions_before` `[B, n, A]`, one-hot
-    (`controllers.hidden_states.fields_before`, `controllers.inputs.field_before`).
+    (`controllers.hidden_states.fields_before`, `utils.tensors.schemes.field_before`).
 
     Agents that are streams (`envs.contract.groups`) have steps of their own, as many as the longest needs
     (`components.stream_steps`); decisions that are open at the end come with the next call.

@@ -8,11 +8,12 @@ from components.episode_buffer import EpisodeBatch
 from components.packing import PackedSteps
 from components.transforms import OneHot
 from controllers.basic_controller import BasicMAC
-from controllers.inputs import AgentInputs, field_before
+from controllers.inputs import AgentInputs
 from controllers.unroll import BatchUnroll, behind_a_step, unroll_mac
 from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
+from utils.tensors.schemes import field_before
 
 AGENTS = {"group": "agents"}
 SCHEME = {

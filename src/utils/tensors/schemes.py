@@ -13,6 +13,11 @@ MEMORY = "hidden_state"
 Scheme = Mapping[str, Mapping[str, Any]]
 
 
+def field_before(key: str) -> str:
+    """The field of a rollout with the actions before its first step, `[B, n, ...]`; zeros without any."""
+    return "last_actions_before" if key == "actions_onehot" else f"{key}_before"
+
+
 def observed_fields(scheme: Scheme) -> list[str]:
     """Fields that agents see: those of kind "observation"; "obs" in a scheme without kinds."""
     return _of_kind(scheme, "observation", by_agent=True) or ["obs"]
