@@ -6,7 +6,7 @@ from typing import Any, Self
 class Completed:
     """A part; where it lacks an attribute that the subclass has, that of the subclass. What is set, the part gets."""
 
-    _part: Any
+    _part: Any = None
 
     @classmethod
     def of(cls, part: Any) -> Self:
