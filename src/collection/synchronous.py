@@ -6,7 +6,7 @@ from typing import Any
 import torch as th
 
 from collection.contract import Collection, Experience
-from collection.controller_weights import weights_of
+from collection.weights import weights_of
 from controllers.contract import controller
 from runners.base import calls_of_a_test
 from runners.contract import Runner

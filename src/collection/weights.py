@@ -1,20 +1,34 @@
-"""The weights of a controller in memory that processes share."""
+"""The weights of a controller, and memory in which processes share them (POSIX's: other systems import this, too)."""
 
 import contextlib
-import fcntl
 from collections.abc import Iterator
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch as th
+import torch.nn as nn
 
-from collection.controller_weights import weights_of
 from components.one_copy import moved
-from utils.processes.shared_memory import NamelessMemory
+from controllers.teams import TeamControllers
+
+if TYPE_CHECKING:
+    from utils.processes.shared_memory import NamelessMemory
 
 ALIGNED = 64
 # of the memory: the version, int64
 HEADER = ALIGNED
+
+
+def weights_of(mac: Any) -> list[th.Tensor]:
+    """All tensors that `load_state` would copy: parameters, and buffers such as running means."""
+    if isinstance(mac, TeamControllers):
+        return list(chain.from_iterable(weights_of(team.mac) for team in mac.teams.values()))
+    networks = [value for value in vars(mac).values() if isinstance(value, nn.Module)]
+    found = {id(weight): weight for weight in mac.parameters()}
+    for network in networks:
+        found |= {id(weight): weight for weight in (*network.parameters(), *network.buffers())}
+    return [weight.detach() for weight in found.values()]
 
 
 class SharedWeights:
@@ -27,7 +41,7 @@ class SharedWeights:
         memory: of another process's `SharedWeights`; None: new memory.
     """
 
-    def __init__(self, mac: Any, memory: NamelessMemory | None = None):
+    def __init__(self, mac: Any, memory: "NamelessMemory | None" = None):
         self._tensors = weights_of(mac)
         self._device = self._tensors[0].device if self._tensors else "cpu"
         places, size = [], HEADER
@@ -35,6 +49,8 @@ class SharedWeights:
             places.append(size)
             size += -(-tensor.nbytes // ALIGNED) * ALIGNED
         if memory is None:
+            from utils.processes.shared_memory import NamelessMemory
+
             memory = NamelessMemory("muster-weights")
             memory.grow(size)
         self.memory, self._buffer = memory, memory.map()
@@ -76,7 +92,7 @@ class SharedWeights:
         new = self._have_changed(weights)
         if new or self._resumed:
             self._published, self._resumed = True, False
-            with self._locked(fcntl.LOCK_EX):
+            with self._locked(exclusively=True):
                 _copy(weights, self._shared)
                 self._version[0] += new
         return self.version
@@ -84,14 +100,16 @@ class SharedWeights:
     def fetch(self) -> int:
         """Read the newest weights into the controller, if they are newer than those it has. Returns their version."""
         if self.version != self._fetched:
-            with self._locked(fcntl.LOCK_SH):
+            with self._locked(exclusively=False):
                 _copy(moved(self._shared, self._device), self._tensors)
                 self._fetched = self.version
         return self._fetched
 
     @contextlib.contextmanager
-    def _locked(self, kind: int) -> Iterator[None]:
-        fcntl.lockf(self.memory.descriptor, kind)
+    def _locked(self, exclusively: bool) -> Iterator[None]:
+        import fcntl
+
+        fcntl.lockf(self.memory.descriptor, fcntl.LOCK_EX if exclusively else fcntl.LOCK_SH)
         try:
             yield
         finally:

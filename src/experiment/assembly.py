@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +23,6 @@ from controllers import REGISTRY as mac_REGISTRY
 from envs.contract.fields import pymarl_spec
 from experiment.acting_place import acting_place
 from experiment.contracts import PlainLearner
-from experiment.diagnostics import diagnostics_of
 from experiment.live import LiveChanges, live_changes, start_schedules
 from experiment.opponents import opponents_of
 from experiment.state import LoopState, RunState
@@ -30,13 +30,15 @@ from experiment.teams import Member, TeamModels, controller_of, members_of
 from learners import REGISTRY as le_REGISTRY
 from records.diagnostics import Diagnostics
 from records.logger import Logger
+from records.machine import MachineSampler
 from runners import REGISTRY as r_REGISTRY
 from runners.contract import Runner, as_runner
 from utils.errors import ConfigError
 from utils.numbers.random_streams import GlobalGenerators, RandomStream
 from utils.processes.available_memory import require_memory
 from utils.tensors import lazy_dynamo
-from utils.tensors.devices import acting_device, collector_device, device_memory, move_to
+from utils.tensors.devices import acting_device, collector_device, device_memory, move_to, waiting_for
+from utils.timing import Timer
 from vector_envs.instances import TEST_SEED_OFFSET, prepare_environments
 
 # keys of the parts with weights, and of those that read them
@@ -208,6 +210,15 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
     return Parts(
         runner, playing, teams, mac, acting_mac, models, opponents, loop, test_stream, state, diagnostics, live
     )
+
+
+def diagnostics_of(args: SimpleNamespace, logger: Logger) -> Diagnostics:
+    """See `records.diagnostics`; with `timer: cuda`, the timer waits for the GPUs on which the run computes."""
+    synchronise = waiting_for({args.device, acting_device(args)}) if args.timer == "cuda" else None
+    timer = None if args.timer == "off" else Timer(synchronise)
+    interval = args.machine_interval
+    sampler = partial(MachineSampler, interval, args.use_cuda) if interval else None
+    return Diagnostics(logger.console_logger, logger, timer, sampler)
 
 
 def learner_for(players: Players, logger: Any) -> Any:

@@ -13,9 +13,8 @@ from controllers.decisions import Decider
 from envs.contract.fields import EnvSpec
 from runners.auto_reset import AutoResetPlay, FinishedEpisode
 from runners.base import BaseRunner
-from runners.slow_rollout import SlowRollout
 from runners.sources import source_of
-from runners.started import StartedEpisodes
+from runners.started import SlowRollout, StartedEpisodes
 from runners.step_checks import StepChecks
 from utils.config.merging import with_defaults
 from utils.processes.stopping import GRACE, StopPlaying, heed_stop

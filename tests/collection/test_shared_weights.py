@@ -10,8 +10,7 @@ import torch as th
 import torch.nn as nn
 
 from collection.collector_board import CollectorBoard
-from collection.controller_weights import weights_of
-from collection.weights import SharedWeights
+from collection.weights import SharedWeights, weights_of
 from components.batch_state import batch_arrays, batch_of_arrays
 from helpers import empty_batch, random_batch
 from utils.processes.child_process import CONTEXT, ChildProcess
@@ -116,10 +115,8 @@ def _read(pipe, memory):
 
 
 def _hold(pipe, memory):
-    import fcntl
-
     shared = SharedWeights(_MAC(0), memory)
-    with shared._locked(fcntl.LOCK_EX):
+    with shared._locked(exclusively=True):
         pipe.send("held")
         time.sleep(1000)
 

@@ -16,7 +16,7 @@ from collection.collector_pool import CollectorPool
 from envs import REGISTRY as environments
 from experiment.loop import TrainingLoop
 from run import run
-from runners import slow_rollout
+from runners import started
 from runners.playing import EpisodesRunner
 from small_training import suited
 from team_runs import alone
@@ -230,7 +230,7 @@ def test_what_cannot_be_kept_is_dropped_with_its_number_of_steps(tmp_path, monke
     plugin = tmp_path / "forgetful.py"
     plugin.write_text(FORGETFUL)
     config = config_of(tmp_path, "rollout") | {"plugins": [str(plugin)], "env": "forgetful"}
-    monkeypatch.setattr(slow_rollout, "FIRST", 0.0)
+    monkeypatch.setattr(started, "FIRST", 0.0)
     stop_at(monkeypatch, 5)
     with pytest.raises(Interrupted, match=r"Everything up to step 0 is kept\. Resume from"):
         run(config)

@@ -1,12 +1,12 @@
 """What a run says while its first rollout is being played."""
 
-from runners import slow_rollout
-from runners.slow_rollout import SlowRollout
+from runners import started
+from runners.started import SlowRollout
 
 
 def test_lines_come_later_and_later(monkeypatch):
     now, said = [100.0], []
-    monkeypatch.setattr(slow_rollout.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(started.time, "monotonic", lambda: now[0])
     slow = SlowRollout(said.append, 1024)
     for second in range(101, 200):
         now[0] = float(second)

@@ -1,13 +1,20 @@
 """Opponents: which models play the groups that do not learn in a rollout (self-play)."""
 
+from typing import Any
+
 from utils.config.options import EPISODES, FREE, STEPS, WIDTH, Option
 from utils.config.reach import READ_ONLY
 from utils.config.registry import Registry
 
+
+def latest(*parts: Any) -> None:
+    """No opponents are chosen: the newest models play all groups."""
+
+
 REGISTRY = Registry("choice of opponents")
 REGISTRY.declare(
     "latest",
-    "collection.opponents.latest:latest",
+    "collection.opponents:latest",
     "every group is played by the newest model of its team, and every team learns from every rollout",
     options={},
 )

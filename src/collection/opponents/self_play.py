@@ -1,7 +1,8 @@
 """Self-play: in some rollouts one group learns, and the others are played by past or fixed models."""
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,14 +10,14 @@ from typing import Any
 
 import torch as th
 
-from checkpoints.model_files import find_checkpoint
+from checkpoints.model_files import find_checkpoint, save_checkpoint
 from checkpoints.model_manifests import note_of
 from checkpoints.parts import declared_names, load_state, state_of
 from collection.opponents.pool import Pool, Weights
-from collection.opponents.pool_files import PoolFiles
 from collection.opponents.win_rates import Scores, won
 from controllers.teams import TeamControllers
 from learners.non_finite import require_finite
+from records.layout import MODELS, POOL
 from records.logger import Logger
 from runners.contract import Runner
 from utils.errors import ConfigError
@@ -166,6 +167,36 @@ class SelfPlay:
         """A past model, to be saved."""
         weights = self._pool.past[step]
         return _Saved({team: self._loaded(groups[0], weights[team]) for team, groups in self._teams.items()})
+
+
+class PoolFiles:
+    """The past models of a pool as saved models that other runs can load: `models/<token>/pool/<step>/`.
+
+    Args:
+        args: of the run; without `save_model` nothing is written.
+        warn: takes a message: write failures do not end a run.
+    """
+
+    def __init__(self, args: Any, warn: Callable[[str], None]):
+        self._folder = Path(args.local_results_path, MODELS, args.unique_token, POOL) if args.save_model else None
+        self._warn = warn
+
+    def sync(self, steps: Collection[str], model_of: Callable[[str], Any]) -> None:
+        """Write the models of the steps that are missing, and remove those of other steps.
+
+        Args:
+            model_of: a step -> the model, whose `save_models(path)` writes it; called only for missing ones.
+        """
+        if self._folder is None:
+            return
+        try:
+            present = {path.name for path in self._folder.iterdir()} if self._folder.is_dir() else set()
+            for step in [step for step in steps if step not in present]:
+                save_checkpoint(model_of(step), self._folder / step)
+            for name in present - set(steps):
+                shutil.rmtree(self._folder / name)
+        except (OSError, RuntimeError) as error:  # torch's own for a file that cannot be written
+            self._warn(f"The pool of opponents could not be saved in {self._folder}: {error}")
 
 
 class _Saved:
