@@ -17,9 +17,9 @@ pytestmark = [pytest.mark.skipif(os.name != "posix", reason="locks of files"), p
 
 class TestFaults:
     @pytest.mark.parametrize(("what", "deterministic"), [("exit", False), ("hang", True), ("raise", False)])
-    def test_a_failed_collector_is_restarted(self, tmp_path, caplog, what, deterministic):
+    def test_a_failed_collector_is_restarted(self, tmp_path, caplog, what, deterministic, transport):
         faults = {"collector-1": (2, what, str(tmp_path / "failed"))}
-        options = {"timeout": 1.5, "deterministic": deterministic}
+        options = {"timeout": 2.5, "deterministic": deterministic, "transport": transport}
         with closing(collectors(new_logger(), faults=faults, **options)) as made, caplog.at_level("WARNING"):
             sources, seeds = [], set()
             deadline = time.monotonic() + 60
@@ -31,7 +31,7 @@ class TestFaults:
             assert made.t_env == 10 * len(sources)
             assert made._pool.restarts == 1
         assert len(seeds) == 3  # the new one has another seed
-        reason = {"exit": "exit code 3", "hang": "did not answer to a rollout for 1.5 seconds (collectors.timeout)"}
+        reason = {"exit": "exit code 3", "hang": "did not answer to a rollout for 2.5 seconds (collectors.timeout)"}
         assert reason.get(what, "the track is gone") in caplog.text
         assert "It is restarted with new episodes" in caplog.text
         assert ("no longer reproducible" in caplog.text) == deterministic

@@ -92,7 +92,9 @@ def test_the_end_logs_what_no_collector_has_logged():
     assert logged == [([4.0, 4.0, 5.0], {"n_episodes": 3})]
 
 
-def test_turns_are_reproducible_and_resume_exactly():
+def test_turns_are_reproducible_and_resume_exactly(transport):
+    turns = {"deterministic": True, "processes": 3, "transport": transport}
+
     def rollouts(made, number):
         found = []
         for _ in range(number):
@@ -102,14 +104,14 @@ def test_turns_are_reproducible_and_resume_exactly():
         return found
 
     logger = new_logger()
-    with closing(collectors(logger, deterministic=True, processes=3)) as made:
+    with closing(collectors(logger, **turns)) as made:
         straight = rollouts(made, 12)
-    with closing(collectors(new_logger(), deterministic=True, processes=3)) as made:
+    with closing(collectors(new_logger(), **turns)) as made:
         first = rollouts(made, 5)
         state, weight = made.state_dict(), made.mac.network.weight.item()
         made.take()
     again = new_logger()
-    with closing(collectors(again, deterministic=True, processes=3)) as made:
+    with closing(collectors(again, **turns)) as made:
         made.load_state_dict(state)
         made.mac.network.weight.data.fill_(weight)
         assert first + rollouts(made, 7) == straight

@@ -14,21 +14,12 @@ import pytest
 from collecting import collectors, learn, new_logger, seen
 from collection import ray_transport
 from collection.ray_relay import Relay
-from ray_standin import StandInActors
 from utils.errors import ConfigError, MusterError
 from utils.processes.ray_cluster import RayCluster, note
 
 pytestmark = pytest.mark.slow
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
-
-
-@pytest.fixture
-def cluster(monkeypatch):
-    """A stand-in, in place of Ray."""
-    made = StandInActors()
-    monkeypatch.setattr(ray_transport, "RayCluster", lambda address, cpus: made)
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -61,26 +52,6 @@ def test_collectors_in_turn_play_what_those_of_one_machine_do(cluster):
     # each version goes to the cluster once, for both of them
     assert cluster.puts == 6
     assert cluster.closed
-
-
-def test_turns_resume_exactly(cluster):
-    def rollouts(made, number):
-        found = []
-        for _ in range(number):
-            experience = made.take()
-            found.append((experience.source, experience.lag, *seen(experience)))
-            learn(made)
-        return found
-
-    with closing(on_ray(deterministic=True)) as made:
-        straight = rollouts(made, 7)
-    with closing(on_ray(deterministic=True)) as made:
-        first = rollouts(made, 3)
-        state, weight = made.state_dict(), made.mac.network.weight.item()
-    with closing(on_ray(deterministic=True)) as made:
-        made.load_state_dict(state)
-        made.mac.network.weight.data.fill_(weight)
-        assert first + rollouts(made, 4) == straight
 
 
 @pytest.mark.parametrize("queue", [0, 1])
@@ -121,17 +92,6 @@ def test_a_collector_that_waited_for_a_machine_begins_with_the_weights_of_then(c
         cluster.room.set()
         experience = made.take()
     assert (experience.lag, seen(experience)[0]) == (0, 5)
-
-
-@pytest.mark.parametrize("what", ["exit", "hang", "raise"])
-def test_a_failed_collector_is_restarted(cluster, tmp_path, caplog, what):
-    faults = {"collector-1": (2, what, str(tmp_path / "failed"))}
-    with closing(on_ray(faults=faults, timeout=2.5)) as made, caplog.at_level("WARNING"):
-        taken = until(made, lambda taken: len({(one.source, seen(one)[2]) for one in taken}) == 3)
-        assert made.t_env == 10 * len(taken) and made._pool.restarts == 1
-    reason = {"exit": "exit code 3", "hang": "did not answer to a rollout for 2.5 seconds (collectors.timeout)"}
-    assert reason.get(what, "the track is gone") in caplog.text
-    assert "It is restarted with new episodes" in caplog.text
 
 
 def test_an_actor_that_is_gone_with_its_machine_is_replaced(cluster, caplog):

@@ -61,14 +61,6 @@ def test_it_plays_the_same_as_the_parallel_runner(case):
     assert len(lengths) > 1 or case == "ends by the clock", "episodes of unequal length"
 
 
-def test_tests_leave_training_as_it_is():
-    with_tests, without = (play("batched", CASES["3m"], tests)[0] for tests in ([True, True], []))
-    for key in ("obs", "state", "reward"):
-        assert th.equal(with_tests[1][key], without[1][key])
-    # the actions of the last rollout come after those of the tests in one stream; its battles are the same
-    assert th.equal(with_tests[-1]["obs"][:, 0], without[-1]["obs"][:, 0])
-
-
 def test_a_test_plays_no_more_episodes_than_it_needs():
     tests = []
     for needed in (2, 1):

@@ -7,7 +7,7 @@ import torch as th
 
 from envs import REGISTRY
 from experiment.assembly import assemble
-from fakes import CountingEnv, RecordingLogger, UnevenEnv
+from fakes import CountingEnv, RecordingLogger
 from helpers import make_args
 from utils.numbers.random_streams import seed_everything
 from vector_envs.instances import TEST_SEED_OFFSET
@@ -69,18 +69,6 @@ def test_a_cut_off_episode_is_truncated_and_not_terminated(runner, end, length):
     assert batch["filled"].sum() == length + 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("batch_size_run", [1, 4, 8])
-def test_environments_of_the_parallel_runner_keep_their_rows_and_seeds(batch_size_run):
-    with assembled("parallel", batch_size_run=batch_size_run, env_args={"lengths": [3, 5]}) as parts:
-        for episode, length in enumerate([3, 5, 3]):
-            batch = parts.runner.run()
-            assert batch["filled"].sum(1).flatten().tolist() == [length + 1] * batch_size_run
-            assert batch["obs"][:, 0, 0, 0].tolist() == [5 + i for i in range(batch_size_run)], "seeded seed + i"
-            assert (batch["obs"][:, :length, :, 1] == episode).all()
-    assert parts.runner.t_env == batch_size_run * 11
-
-
 def test_one_parallel_environment_gives_the_same_batches_as_the_episode_runner():
     """Same seeds, same actions, same everything, bit for bit, tests in between included."""
     played = []
@@ -115,19 +103,6 @@ def test_tests_can_share_the_training_environment(runner):
     with assembled(runner, env_args={"lengths": [3]}, separate_test_env=False) as parts:
         batches = [parts.runner.run(test_mode=test) for test in (False, True, False)]
     assert [b["obs"][0, 0, 0, :2].tolist() for b in batches] == [[5, 0], [5, 1], [5, 2]]
-
-
-def test_parallel_rows_of_different_lengths():
-    REGISTRY["counting"] = UnevenEnv
-    with assembled("parallel", seed=4, batch_size_run=4) as parts:
-        batch = parts.runner.run()
-    assert batch["filled"].sum(1).flatten().tolist() == [2, 3, 4, 5]
-    assert batch["terminated"].argmax(1).flatten().tolist() == [0, 1, 2, 3]
-    assert parts.runner.t_env == 1 + 2 + 3 + 4
-    for row, length in enumerate([1, 2, 3, 4]):
-        assert batch["actions_onehot"][row].sum() == 2 * (length + 1)
-        assert batch["obs"][row, : length + 1, 0, 2].tolist() == list(range(length + 1))
-        assert batch["obs"][row, length + 1 :].abs().sum() == 0
 
 
 def test_the_parallel_runner_needs_no_truncated_field():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import convoy_team
-from convoy import DRONES, LAMPS, TRUCKS, Convoy
+from convoy import DRONES, TRUCKS, Convoy
 from envs.contract.seeds import environment_seed
 from envs.contract.validation import InvalidEnvironmentError
 from helpers import make_args
@@ -147,7 +147,3 @@ def test_differences_from_the_declaration_are_named(way, wrong, message):
             env.play(False).step(choose(np.random.default_rng(0)))
     finally:
         env.close()
-
-
-def test_the_lamp_has_as_many_settings_as_declared():
-    assert Convoy(seed=0).fields()["drones/lamp"].n == LAMPS

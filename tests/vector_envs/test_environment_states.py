@@ -70,44 +70,39 @@ def check_equal(batches, others):
             assert th.equal(batch[key], other[key]), key
 
 
+def check_that_another_plays_on(runner, env="counting", copies=3, **changes):
+    with running(runner, env, copies, **changes) as first:
+        played(first)
+        state = copy.deepcopy(first.environments_state())
+        expected = played(first)
+    with running(runner, env, copies, **changes) as second:
+        assert second.load_environments_state(state)
+        check_equal(played(second), expected)
+    return state, expected
+
+
 @pytest.mark.parametrize(
     ("runner", "env"),
     [
         *(("episode", env) for env in ENVIRONMENTS),
         *(("parallel", env) for env in ("counting", "lbf", "skirmish", "racing")),
+        *(("batched", env) for env in ("skirmish", "racing")),
     ],
 )
 def test_another_runner_plays_on(runner, env):
-    copies = 2 if env in ("skirmish", "racing") else 3  # each of its processes loads a compiled simulator
-    with running(runner, env, copies, worker_timeout=0) as first:
-        played(first)
-        state = copy.deepcopy(first.environments_state())
-        expected = played(first)
-    with running(runner, env, copies) as second:
-        assert second.load_environments_state(state)
-        check_equal(played(second), expected)
+    # each process of the runner parallel loads a compiled simulator
+    check_that_another_plays_on(runner, env, 2 if env in ("skirmish", "racing") else 3)
 
 
-@pytest.mark.parametrize("env", ["skirmish", "racing"])
-def test_a_batched_environment_plays_on(env):
-    with running("batched", env) as first:
-        played(first)
-        state = copy.deepcopy(first.environments_state())
-        expected = played(first)
-    with running("batched", env) as second:
-        assert second.load_environments_state(state)
-        check_equal(played(second), expected)
+def test_tests_may_share_the_training_environment():
+    check_that_another_plays_on("parallel", separate_test_env=False)
 
 
-@pytest.mark.parametrize("there", [{"env_transport": "pipe"}, {"envs_per_worker": 2}])
-def test_a_state_travels_between_transports(there):
-    with running("parallel") as first:
-        played(first)
-        state = first.environments_state()
-        expected = played(first)
-    with running("parallel", **there) as second:
-        second.load_environments_state(state)
-        check_equal(played(second), expected)
+def test_global_generators_of_the_same_processes_continue():
+    state, expected = check_that_another_plays_on("parallel", "drawing")
+    with running("parallel", "drawing", envs_per_worker=3) as third:
+        third.load_environments_state(state)
+        assert not th.equal(played(third)[0]["obs"], expected[0]["obs"])
 
 
 class ByReset(UnsavableEnv):
@@ -136,29 +131,6 @@ def test_what_starts_again_by_a_reset_is_not_made_twice(monkeypatch, tmp_path, r
         # as often as nothing of it could be saved, and so it stays in later checkpoints
         assert "'recreated': 1" in str(second.environments_state())
     assert made.read_text() == "made\n" * 2
-
-
-def test_tests_may_share_the_training_environment():
-    with running("parallel", separate_test_env=False) as first:
-        played(first)
-        state = first.environments_state()
-        expected = played(first)
-    with running("parallel", separate_test_env=False) as second:
-        second.load_environments_state(state)
-        check_equal(played(second), expected)
-
-
-def test_global_generators_of_the_same_processes_continue():
-    with running("parallel", "drawing") as first:
-        played(first)
-        state = copy.deepcopy(first.environments_state())
-        expected = played(first)
-    with running("parallel", "drawing") as second:
-        second.load_environments_state(state)
-        check_equal(played(second), expected)
-    with running("parallel", "drawing", envs_per_worker=3) as third:
-        third.load_environments_state(state)
-        assert not th.equal(played(third)[0]["obs"], expected[0]["obs"])
 
 
 @pytest.mark.parametrize("runner", ["episode", "parallel"])

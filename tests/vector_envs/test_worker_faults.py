@@ -129,13 +129,6 @@ def test_ctrl_c_while_a_worker_is_still_starting_does_not_reach_it(monkeypatch, 
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_closing_twice_is_harmless(transport):
-    parts = _parts(transport)
-    parts.runner.close_env()
-    parts.runner.close_env()
-
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
 def test_workers_that_ignore_close_are_ended(monkeypatch, transport):
     monkeypatch.setattr("vector_envs.process.CLOSE_TIMEOUT", 0.5)
     running = TRANSPORTS[transport]([dict.fromkeys((False, True), StubbornEnv)] * 2, 1, True)
@@ -209,15 +202,6 @@ def test_ctrl_c_closes_every_child(tmp_path):
     assert "Traceback" not in errors
     assert "resource_tracker" not in errors
     _wait_until(lambda: _gone(children))
-
-
-def test_workers_end_with_a_trainer_that_was_killed(training):
-    children = _children(training.pid)
-    assert len(children) >= 2
-    training.kill()
-    _wait_until(lambda: _gone(children))
-    # its workers write to the same place
-    assert training.end().stderr == ""
 
 
 def test_a_killed_worker_ends_the_command_with_a_message(training, tmp_path):

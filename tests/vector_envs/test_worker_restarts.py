@@ -155,15 +155,6 @@ def test_an_environment_that_fails_in_reset_is_reset_again(how):
     check_row(batch, 1, stream(11, 1), 0)
 
 
-def test_a_process_killed_between_rollouts():
-    with running() as runner:
-        runner.run()
-        os.kill(runner.env.workers[0].process.pid, signal.SIGKILL)
-        batch = runner.run()
-    check_row(batch, 0, stream(10, 1), 0)
-    check_row(batch, 1, 11, 1)
-
-
 @pytest.mark.parametrize("how", ["kill", "raise"])
 def test_a_fault_in_a_test(how):
     """The environment of tests has its own stream; with its process that of training is lost, too."""
@@ -262,14 +253,18 @@ def test_a_killed_process_is_restarted_at_any_time(step):
         assert runner.worker_restarts == 1
 
 
-def test_a_process_that_dies_between_rollouts_is_restarted_though_a_checkpoint_asks_first():
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_process_that_dies_between_rollouts_is_restarted_also_if_a_checkpoint_asks_first(asked):
     with running() as runner:
         runner.run()
         runner.env.workers[1].process.kill()
-        state = runner.environments_state()["environments"]
-        assert state[1]["training"]["state"] is None
-        assert state[0]["training"]["state"] is not None
-        check_row(runner.run(), 1, stream(11, 1), 0)
+        if asked:
+            state = runner.environments_state()["environments"]
+            assert state[1]["training"]["state"] is None
+            assert state[0]["training"]["state"] is not None
+        batch = runner.run()
+        check_row(batch, 0, 10, 1)
+        check_row(batch, 1, stream(11, 1), 0)
         assert runner.worker_restarts == 1
 
 
