@@ -7,6 +7,7 @@ import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
+from components.transforms import applied
 
 
 def batch_state(batch: EpisodeBatch, entries: int | None = None, steps: int | None = None) -> dict[str, Any]:
@@ -45,9 +46,7 @@ def batch_of_arrays(arrays: dict[str, dict[str, np.ndarray]], like: EpisodeBatch
     """The batch of `batch_arrays`, with the fields of `like` and so many time steps."""
     transitions = {key: _longer(th.from_numpy(x), max_seq_length) for key, x in arrays["transition_data"].items()}
     for key, (new_key, transforms) in like.preprocess.items():
-        derived = transitions[key]
-        for transform in transforms:
-            derived = transform.transform(derived)
+        derived = applied(transforms, transitions[key])
         # zeros where nothing is filled, as in a new batch
         filled = transitions["filled"].view(*transitions["filled"].shape[:2], *[1] * (derived.dim() - 2))
         transitions[new_key] = derived * filled.to(derived.dtype)

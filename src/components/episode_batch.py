@@ -11,6 +11,7 @@ from components.batch_items import check_safe_view, indexed_shape, is_index, num
 from components.finite_values import first_non_finite
 from components.one_copy import moved
 from components.trajectories import MASKS, masks, trajectory_keys
+from components.transforms import applied
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import placing_fields
 
@@ -56,10 +57,8 @@ class EpisodeBatch:
         self.device = device
         self._arrays: dict[str, tuple[th.Tensor, np.ndarray]] = {}
         self._course: EpisodeBatch | None = None
-        if data is not None:
-            self.data = data
-        else:
-            self.data = SimpleNamespace(transition_data={}, episode_data={})
+        self.data = data or SimpleNamespace(transition_data={}, episode_data={})
+        if data is None:
             self._setup_data()
 
     def _setup_data(self) -> None:
@@ -195,9 +194,7 @@ class EpisodeBatch:
             written = self._write(key, tensors[key], item, value)
             if key in self.preprocess:
                 new_key, transforms = self.preprocess[key]
-                for transform in transforms:
-                    written = transform.transform(written)
-                self._write(new_key, tensors[new_key], item, written)
+                self._write(new_key, tensors[new_key], item, applied(transforms, written))
 
     def _write(self, key: str, target: th.Tensor, item: Any, value: Any) -> th.Tensor:
         shape = indexed_shape(target, item)
@@ -252,8 +249,7 @@ class EpisodeBatch:
             else:
                 raise KeyError(f"Unrecognised key {key}")
         scheme = {key: self.scheme[key] for key in keys}
-        used = {info["group"] for info in scheme.values() if "group" in info}
-        groups = {group: self.groups[group] for group in used}
+        groups = {info["group"]: self.groups[info["group"]] for info in scheme.values() if "group" in info}
         return EpisodeBatch(scheme, groups, self.batch_size, self.max_seq_length, data=data, device=self.device)
 
     def _select_items(self, item: tuple) -> "EpisodeBatch":
@@ -262,9 +258,8 @@ class EpisodeBatch:
             transition_data={key: select(tensor, item) for key, tensor in self.data.transition_data.items()},
             episode_data={key: select(tensor, (batch_item,)) for key, tensor in self.data.episode_data.items()},
         )
-        batch_size = num_items(batch_item, self.batch_size)
-        length = num_items(time_item, self.max_seq_length)
-        return EpisodeBatch(self.scheme, self.groups, batch_size, length, data=data, device=self.device)
+        sizes = num_items(batch_item, self.batch_size), num_items(time_item, self.max_seq_length)
+        return EpisodeBatch(self.scheme, self.groups, *sizes, data=data, device=self.device)
 
     def _parse_slices(self, items: Any) -> tuple:
         """Return (batch item, time item), each a slice or, on the batch axis only, a LongTensor."""

@@ -8,7 +8,7 @@ import torch as th
 
 from components.episode_buffer import EpisodeBatch
 from components.pending_writes import PendingWrites
-from components.transforms import OneHot
+from components.transforms import OneHot, applied
 
 
 class StepWriter:
@@ -68,10 +68,7 @@ class StepWriter:
     def _derived(self, key: str, value: th.Tensor) -> tuple[str, th.Tensor]:
         """The field that derives from a value of another one."""
         new_key, transforms = self._preprocess[key]
-        derived = value.to(self._tensors[key].dtype)
-        for transform in transforms:
-            derived = transform.transform(derived)
-        return new_key, derived
+        return new_key, applied(transforms, value.to(self._tensors[key].dtype))
 
     def _derived_array(self, key: str, value: np.ndarray) -> tuple[str, np.ndarray]:
         new_key, transforms = self._preprocess[key]

@@ -9,6 +9,7 @@ import numpy as np
 import torch as th
 
 from utils.errors import MusterError
+from utils.plain_values import quoted
 
 
 def lazy_zeros(shape: Sequence[int], dtype: th.dtype, device: str | th.device) -> th.Tensor:
@@ -63,6 +64,28 @@ def require_range(key: str, values: th.Tensor, dtype: th.dtype) -> None:
             f"'{key}' holds values from {low:g} to {high:g}. The replay buffer keeps it as {name}, "
             f"from {limits.min:g} to {limits.max:g}: scale the values, or {change}."
         )
+
+
+def require_arrays(arrays: Mapping[str, np.ndarray], own: Mapping[str, tuple[th.dtype, tuple]]) -> None:
+    """Refuse arrays of a checkpoint that are not those of a buffer.
+
+    Args:
+        own: type and shape of each.
+
+    Raises:
+        ValueError: other names, types or shapes.
+    """
+    found = {key: (_torchs(array.dtype), array.shape) for key, array in arrays.items()}
+    if found != own:
+        raise ValueError(f"it has {quoted(found, 300)} instead of {own}")
+
+
+def _torchs(dtype: np.dtype) -> th.dtype | None:
+    """The same type; None if torch has none."""
+    try:
+        return th.from_numpy(np.empty(0, dtype)).dtype
+    except TypeError:
+        return None
 
 
 def narrowed(key: str, values: np.ndarray, dtype: np.dtype) -> np.ndarray:

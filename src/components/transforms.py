@@ -1,5 +1,7 @@
 """Transforms derive one field of an EpisodeBatch from another."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch as th
 
@@ -18,6 +20,13 @@ class Transform:
 
     def infer_output_info(self, vshape_in: tuple, dtype_in: th.dtype) -> tuple:
         raise NotImplementedError(f"{type(self).__name__} does not define infer_output_info()")
+
+
+def applied(transforms: Sequence[Transform], x: th.Tensor) -> th.Tensor:
+    """What these make of it, one after the other."""
+    for transform in transforms:
+        x = transform.transform(x)
+    return x
 
 
 class OneHot(Transform):

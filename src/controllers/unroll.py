@@ -1,12 +1,12 @@
 """One way to run any controller over a whole batch."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.packing import AllSteps, RolloutSteps
+from components.sampling.fields import batch_with
 from controllers.contract import controller, stacked
 from controllers.hidden_states import by_agent, memory_before, reset_where
 from utils.rl_utils import memory_starts
@@ -74,21 +74,12 @@ def behind_a_step(batch: EpisodeBatch, starts: th.Tensor) -> EpisodeBatch:
     A controller of any kind finds them in the step before: those before the rollout in the new one, and zeros before
     the start of an episode, `starts` (bool `[B, T]`).
     """
-    data = SimpleNamespace(transition_data={}, episode_data={})
-    actions = action_fields(batch.scheme)
-    for key, info in batch.scheme.items():
-        tensor = batch[key]
-        if info.get("episode_const", False):
-            data.episode_data[key] = tensor
-            continue
-        longer = th.cat([th.zeros_like(tensor[:, :1]), tensor], dim=1)
-        if key in actions:
-            longer[:, 0] = batch[field_before(key)]
-            longer[:, :-1][starts] = 0
-        data.transition_data[key] = longer
-    return EpisodeBatch(
-        batch.scheme, batch.groups, batch.batch_size, batch.max_seq_length + 1, data=data, device=batch.device
-    )
+    steps = {key: th.cat([th.zeros_like(x[:, :1]), x], dim=1) for key, x in batch.data.transition_data.items()}
+    for key in action_fields(batch.scheme):
+        if key in steps:
+            steps[key][:, 0] = batch[field_before(key)]
+            steps[key][:, :-1][starts] = 0
+    return batch_with(batch, steps, batch.data.episode_data, batch.scheme)
 
 
 class BatchUnroll:

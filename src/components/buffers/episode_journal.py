@@ -7,7 +7,7 @@ import torch as th
 
 from checkpoints.journal import Arrays
 from components.buffers.replay_buffer import ReplayBuffer
-from utils.plain_values import quoted
+from components.storage import require_arrays
 
 # how much of the buffer is in one block
 BLOCK_BYTES = 8 * 2**20
@@ -95,18 +95,8 @@ class EpisodeJournal:
             **{key: (tensor.dtype, (count, *tensor.shape[1:])) for key, tensor in self._fields(EPISODE).items()},
             **dict.fromkeys((LENGTHS, TRANSITIONS), (th.int64, (count,))),
         }
-        found = {key: (_dtype(array), array.shape) for key, array in arrays.items()}
-        if found != own:
-            raise ValueError(f"it has {quoted(found, 300)} instead of {own}")
+        require_arrays(arrays, own)
         lengths = arrays[LENGTHS]
         if count and not (lengths.min() >= 0 and lengths.max() <= longest <= self._buffer.max_seq_length):
             raise ValueError(f"episodes of {lengths.min()} to {lengths.max()} steps in arrays of {longest}")
         return longest
-
-
-def _dtype(array: np.ndarray) -> th.dtype | None:
-    """The type in torch; None if it has none."""
-    try:
-        return th.from_numpy(np.empty(0, array.dtype)).dtype
-    except TypeError:
-        return None

@@ -12,6 +12,7 @@ from components.episode_batch import EpisodeBatch
 from components.one_copy import moved, received
 from components.scheme import shape_at_a_step
 from components.storage import lazy_zeros, narrowed, require_range, storage_dtype
+from components.transforms import applied
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import observed_fields, state_fields
 
@@ -206,10 +207,7 @@ class FrameRing:
                 values = values.to(dtype)
             data[key] = values.view(size, length, *stored.shape[1:])
         for key, (new_key, transforms) in self.preprocess.items():
-            derived = data[key]
-            for transform in transforms:
-                derived = transform.transform(derived)
-            data[new_key] = derived
+            data[new_key] = applied(transforms, data[key])
         data["filled"] = self._ones.expand(size, length, 1)
         if filled is not None and not filled.all():
             here = to_device(th.from_numpy(filled), self.device)

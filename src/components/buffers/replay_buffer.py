@@ -9,6 +9,7 @@ import torch as th
 from components.episode_batch import EpisodeBatch, course_keys
 from components.one_copy import moved
 from components.storage import lazy_zeros, require_range, storage_dtype
+from components.transforms import applied
 
 
 class ReplayBuffer(EpisodeBatch):
@@ -83,9 +84,7 @@ class ReplayBuffer(EpisodeBatch):
         return self._rebuild(key, self._restored(self._rebuilt[key][0], stored), stored[key] != 0)
 
     def _rebuild(self, key: str, source: th.Tensor, derived: th.Tensor) -> th.Tensor:
-        for transform in self._rebuilt[key][1]:
-            source = transform.transform(source)
-        return source.masked_fill(~derived, 0)
+        return applied(self._rebuilt[key][1], source).masked_fill(~derived, 0)
 
     def update(self, data: Mapping[str, Any], bs: Any = slice(None), ts: Any = slice(None), mark_filled: bool = True):
         """As `EpisodeBatch.update`; fields derived from another one must be written with it."""

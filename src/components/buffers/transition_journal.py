@@ -7,7 +7,7 @@ import numpy as np
 import torch as th
 
 from checkpoints.journal import Arrays
-from utils.plain_values import quoted
+from components.storage import require_arrays
 
 # how much of the buffer is in one block
 BLOCK_BYTES = 8 * 2**20
@@ -56,9 +56,7 @@ class TransitionJournal:
         count, size = len(arrays.get(KIND, ())), self._ring.capacity
         own = {f"{FIELD}{key}": (x.dtype, (count, *x.shape[1:])) for key, x in self._ring.data.items()}
         own |= {AHEAD: (th.int32, (count,)), KIND: (th.uint8, (count,))}
-        found = {key: (_dtype(array), array.shape) for key, array in arrays.items()}
-        if found != own:
-            raise ValueError(f"it has {quoted(found, 300)} instead of {own}")
+        require_arrays(arrays, own)
         if count > size:
             raise ValueError(f"{count} steps in a buffer of {size}")
         ahead = arrays[AHEAD]
@@ -71,11 +69,3 @@ class TransitionJournal:
             stored[th.from_numpy(places)] = th.from_numpy(arrays[f"{FIELD}{key}"][gone:]).to(stored.device)
         self._ring.ahead[places] = ahead[gone:]
         self._buffer.take_kinds(first + gone, arrays[KIND][gone:])
-
-
-def _dtype(array: np.ndarray) -> th.dtype | None:
-    """The type in torch; None if it has none."""
-    try:
-        return th.from_numpy(np.empty(0, array.dtype)).dtype
-    except TypeError:
-        return None

@@ -8,6 +8,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.one_copy import moved
+from components.sampling.fields import entries_of
 from utils.tensors.devices import same_device
 
 
@@ -38,11 +39,7 @@ class Drawn:
             known[:, t + 1] = after != before
         batch = self.ring.batch(numbers, known)
         if self.constant:
-            scheme = {
-                key: {"vshape": x.shape[1:], "dtype": x.dtype, "episode_const": True}
-                for key, x in self.constant.items()
-            }
-            batch.scheme |= scheme
+            batch.scheme |= entries_of(self.constant, constant=True)
             there = moved(list(self.constant.values()), batch.device)
             batch.data.episode_data |= dict(zip(self.constant, there, strict=True))
         if not same_device(batch.device, self.device):

@@ -1,7 +1,8 @@
 """Batches with more fields."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
+from typing import Any
 
 import torch as th
 
@@ -14,17 +15,35 @@ def with_more(
 ) -> EpisodeBatch:
     """The batch with new or other fields `[B, T, ...]`, and `constant` ones, `[B, ...]`; the others are not copied."""
     constant = constant or {}
-    data = SimpleNamespace(
-        transition_data={**batch.data.transition_data, **fields}, episode_data={**batch.data.episode_data, **constant}
-    )
-    scheme = dict(batch.scheme)
-    for key, x in fields.items():
-        if key not in scheme:
-            scheme[key] = {"vshape": tuple(x.shape[2:]), "dtype": x.dtype}
-    scheme |= {
-        key: {"vshape": tuple(x.shape[1:]), "dtype": x.dtype, "episode_const": True} for key, x in constant.items()
-    }
-    return EpisodeBatch(scheme, batch.groups, batch.batch_size, batch.max_seq_length, data=data, device=batch.device)
+    new = {key: x for key, x in fields.items() if key not in batch.scheme}
+    scheme = batch.scheme | entries_of(new) | entries_of(constant, constant=True)
+    return batch_with(batch, batch.data.transition_data | fields, batch.data.episode_data | constant, scheme)
+
+
+def entries_of(fields: Mapping[str, th.Tensor], constant: bool = False) -> dict[str, dict]:
+    """Entries in a scheme of fields `[B, T, ...]`, or of constant ones, `[B, ...]`."""
+    if constant:
+        return {
+            key: {"vshape": tuple(x.shape[1:]), "dtype": x.dtype, "episode_const": True} for key, x in fields.items()
+        }
+    return {key: {"vshape": tuple(x.shape[2:]), "dtype": x.dtype} for key, x in fields.items()}
+
+
+def batch_with(
+    like: EpisodeBatch,
+    steps: dict[str, th.Tensor],
+    constant: dict[str, th.Tensor],
+    scheme: Mapping[str, Any] | None = None,
+) -> EpisodeBatch:
+    """A batch of these fields, `[B, T, ...]` and constant ones `[B, ...]`, with the groups and device of another one.
+
+    Args:
+        scheme: of its fields; None: theirs in the other batch's.
+    """
+    scheme = {key: like.scheme[key] for key in (*steps, *constant)} if scheme is None else scheme
+    size, length = next(iter(steps.values())).shape[:2]
+    data = SimpleNamespace(transition_data=steps, episode_data=constant)
+    return EpisodeBatch(scheme, like.groups, size, length, data=data, device=like.device)
 
 
 def require_fields(batch: EpisodeBatch, where: str, names: Iterable[str]) -> None:

@@ -1,11 +1,11 @@
 """Rollouts cut into shorter ones, for recurrent networks that learn from parts of sequences."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import torch as th
 
 from components.episode_batch import EpisodeBatch
+from components.sampling.fields import batch_with, entries_of
 from utils.rl_utils import memory_starts, valid_transitions
 
 # fields that say which transitions count
@@ -27,17 +27,10 @@ def with_fields(
     constant = constant or {}
     starts = memory_starts(batch)[:, :length].to(th.uint8)
     fields = {**fields, "starts": starts.reshape(*starts.shape[:2], -1)}
-    data = SimpleNamespace(
-        transition_data={key: batch[key][:, :length] for key in [*keys, "filled"]} | fields,
-        episode_data=dict(batch.data.episode_data) | constant,
-    )
-    kept = (*data.transition_data, *data.episode_data)
-    scheme = {key: batch.scheme[key] for key in kept if key not in fields and key not in constant}
-    scheme |= {key: {"vshape": tuple(x.shape[2:]), "dtype": x.dtype} for key, x in fields.items()}
-    scheme |= {
-        key: {"vshape": tuple(x.shape[1:]), "dtype": x.dtype, "episode_const": True} for key, x in constant.items()
-    }
-    made = EpisodeBatch(scheme, batch.groups, batch.batch_size, length, data=data, device=batch.device)
+    kept, known = {key: batch[key][:, :length] for key in [*keys, "filled"]}, batch.data.episode_data
+    scheme = {key: batch.scheme[key] for key in (*kept, *known)}
+    scheme |= entries_of(fields) | entries_of(constant, constant=True)
+    made = batch_with(batch, kept | fields, known | constant, scheme)
     if str(batch.device) != "cpu":
         course = batch.course()
         known = [key for key in (*keys, "filled") if key in course.scheme]
@@ -77,13 +70,8 @@ def cut_rows(batch: EpisodeBatch, context: Any, length: int, burn_in: int) -> Ep
         batch: of K * length steps, as `with_fields` returns it.
     """
     own = th.arange(0, batch.max_seq_length, length, device=batch.device)
-    data = SimpleNamespace(
-        transition_data=_cut(batch.data.transition_data, own, length, burn_in),
-        episode_data={key: x.flatten(0, 1) for key, x in context.known((own - burn_in).clamp(min=0)).items()},
-    )
-    scheme = {key: batch.scheme[key] for key in (*data.transition_data, *data.episode_data)}
-    sizes = batch.batch_size * len(own), length + burn_in
-    made = EpisodeBatch(scheme, batch.groups, *sizes, data=data, device=batch.device)
+    constant = {key: x.flatten(0, 1) for key, x in context.known((own - burn_in).clamp(min=0)).items()}
+    made = batch_with(batch, _cut(batch.data.transition_data, own, length, burn_in), constant)
     if (course := batch.course()) is not batch:
         own = th.arange(0, batch.max_seq_length, length)
         made.know_course(_cut(course.data.transition_data, own, length, burn_in))

@@ -1,10 +1,10 @@
 """Transforms that choose time steps."""
 
-from types import SimpleNamespace
 from typing import Any
 
 from components.episode_batch import EpisodeBatch
 from components.sampling.drawn import Drawn
+from components.sampling.fields import batch_with
 from utils.tensors.devices import to_device
 
 
@@ -39,12 +39,10 @@ def flatten(batch: EpisodeBatch, context: Any, counted: bool = False) -> Episode
     if counted:
         filled = filled & ((course if "mask" in course.scheme else batch)["mask"] > 0).any(dim=2, keepdim=True)
     here = filled.flatten().nonzero().squeeze(1)
-    rows = to_device(here, batch["filled"].device)
-    data = SimpleNamespace(
-        transition_data={key: x.flatten(0, 1)[rows].unsqueeze(1) for key, x in batch.data.transition_data.items()},
-        episode_data={key: x[rows // batch.max_seq_length] for key, x in batch.data.episode_data.items()},
-    )
-    flat = EpisodeBatch(batch.scheme, batch.groups, len(here), 1, data=data, device=batch.device)
+    places = to_device(here, batch["filled"].device)
+    steps = {key: x.flatten(0, 1)[places].unsqueeze(1) for key, x in batch.data.transition_data.items()}
+    constant = {key: x[places // batch.max_seq_length] for key, x in batch.data.episode_data.items()}
+    flat = batch_with(batch, steps, constant, batch.scheme)
     if course is not batch:
         flat.know_course({key: x.flatten(0, 1)[here].unsqueeze(1) for key, x in course.data.transition_data.items()})
     return flat
