@@ -1,6 +1,6 @@
 """The package ragged-buffer in NumPy: sequences of unequal numbers of items, each item a row of features.
 
-The values are one flat array; sequence i is its rows `starts[i] .. starts[i] + lengths[i] - 1`.
+Where values lie, and what an index gives, is `utils.ragged.sequences`.
 """
 
 import operator
@@ -9,41 +9,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from utils.ragged.rows import (
-    Packing,
-    chosen_numbers,
-    contiguous,
-    pack,
-    packed_starts,
-    picked_rows,
-    positions,
-    ranges,
-    sliced,
-)
+from utils.ragged.rows import Packing, contiguous, pack, packed_starts, positions, ranges
+from utils.ragged.sequences import Sequences
 
 __all__ = ["RaggedBuffer", "RaggedBufferBool", "RaggedBufferF32", "RaggedBufferI64", "cat", "translate_rotate"]
 
 
-class RaggedBuffer:
+class RaggedBuffer(Sequences):
     """S sequences of items of F features, of one dtype; this class itself only chooses one by the dtype of an array.
 
-    One index that is a number or an array gives a copy. A slice, or two or three indices (of sequences, items and
-    features, each a number, an array or a slice), give a view, which changes with the base until either grows; but
-    items chosen by several positions, or by a slice with a step, are copied. Buffers are equal if their types, lengths
-    and values are. Beyond ragged-buffer, indices count from the end if negative, views have all operations, and what is
-    outside is an IndexError, not a panic. Values of another dtype are a TypeError.
+    Buffers are equal if their types, lengths and values are. Beyond ragged-buffer, indices count from the end if
+    negative, views have all operations, and what is outside is an IndexError, not a panic. Values of another dtype are
+    a TypeError.
     """
 
     _dtype: ClassVar[Any] = None
     __hash__ = None  # type: ignore[assignment]
-
-    # a view by numbers of features has `_columns`, those of the values that it shows; None: all
-    _values: np.ndarray
-    _starts: np.ndarray
-    _lengths: np.ndarray
-    _columns: np.ndarray | None
-    # what was pushed, until it is read
-    _pending: list["RaggedBuffer"]
 
     def __init__(self, features: int):
         if self._dtype is None:
@@ -133,51 +114,9 @@ class RaggedBuffer:
         """A view as a buffer of its own; one that is no view is itself."""
         return self if self.values is self._values else self.clone()
 
-    @property
-    def values(self) -> np.ndarray:
-        """All items `[items, F]`, sequence after sequence; may share memory with this."""
-        self._settle()
-        whole = self._columns is None and len(self._values) == self._lengths.sum()
-        packed = whole and np.array_equal(self._starts, packed_starts(self._lengths))
-        return self._values if packed else self._taken(ranges(self._starts, self._lengths))
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Number of items of each sequence, int64 `[S]`."""
-        self._settle()
-        return self._lengths
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self._values.dtype
-
-    def as_array(self) -> np.ndarray:
-        """A copy of `values`."""
-        return self.values.copy()
-
     def tolist(self) -> list[list[list[Any]]]:
         """Nested lists: sequences, items, features."""
         return [part.tolist() for part in np.split(self.values, np.cumsum(self.lengths)[:-1])] if self.size0() else []
-
-    def size0(self) -> int:
-        """Number of sequences."""
-        return len(self.lengths)
-
-    def size1(self, i: int | None = None) -> np.ndarray | int:
-        """Number of items of each sequence, int64 `[S]`, or of sequence i."""
-        return self.lengths.copy() if i is None else int(self.lengths[self._sequences(i)][0])
-
-    def size2(self) -> int:
-        """Number of features."""
-        return self._values.shape[1] if self._columns is None else len(self._columns)
-
-    def items(self) -> int:
-        """Number of items of all sequences."""
-        return int(self.lengths.sum())
-
-    def is_empty(self) -> bool:
-        """Whether there is no scalar."""
-        return len(self) == 0
 
     def indices(self, dim: int) -> "RaggedBufferI64":
         """Of every item the number of its sequence (dim 0) or its position in it (dim 1)."""
@@ -195,10 +134,6 @@ class RaggedBuffer:
         """`utils.ragged.rows.pack` of the lengths: None if all are equal, so that `values` only needs a reshape."""
         return pack(self.lengths)
 
-    def __len__(self) -> int:
-        """Number of scalars, items times features, as in ragged-buffer."""
-        return self.items() * self.size2()
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.tolist()})"
 
@@ -210,19 +145,6 @@ class RaggedBuffer:
 
     def __iter__(self) -> Iterator[Self]:
         return (self[i] for i in range(self.size0()))
-
-    def __getitem__(self, key: Any) -> Self:
-        """A sequence by number; several by an array of numbers or of booleans; a view, see the class.
-
-        Raises:
-            IndexError: there is no such sequence or feature.
-        """
-        self._settle()
-        if isinstance(key, slice | tuple):
-            return self._view(*(key if isinstance(key, tuple) else (key,)))
-        chosen = self._sequences(key)
-        lengths = self._lengths[chosen]
-        return self._of(self._taken(ranges(self._starts[chosen], lengths)), lengths)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Write a number, or a buffer of the shape of this view, into a view.
@@ -302,64 +224,6 @@ class RaggedBuffer:
         if cls._dtype is not None and given.dtype != cls._dtype:
             raise TypeError(f"{cls.__name__} has values of type {np.dtype(cls._dtype)}, not {given.dtype}.")
         return _OF[given.dtype] if cls._dtype is None else cls
-
-    @classmethod
-    def _of(cls, *parts: Any) -> Self:
-        """Of values, lengths and, of a view, starts and columns; nothing is copied."""
-        buffer = cls.__new__(cls)
-        buffer._set(*parts)
-        return buffer
-
-    def _set(
-        self,
-        values: np.ndarray,
-        lengths: np.ndarray,
-        starts: np.ndarray | None = None,
-        columns: np.ndarray | None = None,
-    ) -> None:
-        self._values, self._lengths, self._columns = values, lengths, columns
-        self._starts = packed_starts(lengths) if starts is None else starts
-        self._pending = []
-
-    def _settle(self) -> None:
-        """Join what was pushed to the values, in one copy; views that were taken before stay with the old ones."""
-        if pending := self._pending:
-            self._pending = []
-            parts = [self, *pending]
-            values, lengths = [part.values for part in parts], [part._lengths for part in parts]
-            self._set(np.concatenate(values), np.concatenate(lengths))
-
-    def _taken(self, rows: np.ndarray) -> np.ndarray:
-        taken = self._values[rows]
-        return taken if self._columns is None else taken[:, self._columns]
-
-    def _replace(self, new: Any) -> None:
-        """Write `[items, F]` in the place of all items."""
-        rows = ranges(self._starts, self._lengths)
-        if self._columns is None:
-            self._values[rows] = new
-        else:
-            self._values[rows[:, None], self._columns] = new
-
-    def _sequences(self, key: Any) -> np.ndarray:
-        return chosen_numbers(key, len(self._lengths), "sequence")
-
-    def _view(self, sequences: Any, items: Any = slice(None), features: Any = slice(None), *more: Any) -> Self:
-        if more:
-            raise IndexError("A ragged buffer is indexed by one to three numbers, arrays or slices.")
-        chosen = sequences if isinstance(sequences, slice) else self._sequences(sequences)
-        starts, lengths = self._starts[chosen], self._lengths[chosen]
-        values, columns = self._values, self._columns
-        if columns is None and isinstance(features, slice) and features.step in (None, 1):
-            values = values[:, features]
-        else:
-            kept = features if isinstance(features, slice) else chosen_numbers(features, self.size2(), "feature")
-            columns = (np.arange(values.shape[1]) if columns is None else columns)[kept].copy()
-        if (cut := contiguous(items)) is not None:
-            first, lengths = sliced(lengths, cut)
-            return self._of(values, lengths, starts + first, columns)
-        rows, kept_lengths = picked_rows(starts, lengths, items)
-        return self._of(self._of(values, lengths, starts, columns)._taken(rows), kept_lengths)
 
 
 class RaggedBufferF32(RaggedBuffer):
