@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 if find_spec("dash") is None:  # the page's packages are not installed
-    collect_ignore_glob = ["page/*", "test_cautions.py", "test_plain_sacred.py"]
+    collect_ignore = ["page", "test_cautions.py", "test_plain_sacred.py"]
 
 
 @pytest.fixture

@@ -29,13 +29,15 @@ RECORDED = {
 
 
 def main_with(*words):
-    return lambda results: main([*words, "with", f"local_results_path={results}", "test_nepisode=1", "t_max=40"])
+    settings = ["test_nepisode=1", "t_max=40"]
+    return lambda results, *named: main([*words, "with", f"local_results_path={results}", *settings, *named])
 
 
 def program(door, *words):
-    return lambda results: door.main(["first", f"--results={results}", *words])
+    return lambda results, *named: door.main(["first", f"--results={results}", *words, "with", *named])
 
 
+# of results, and of settings that name what is in them
 DOORS = {
     "--evaluate": main_with("--evaluate=first"),
     "--resume": main_with("--resume=first"),
@@ -89,15 +91,8 @@ def test_nothing_starts_and_nothing_is_imported(tmp_path, marker, capsys, door, 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_the_words_of_the_refusal_are_taken_by_every_program(tmp_path, marker, door):
-    results = results_of(tmp_path, "file")
-    words = (
-        ["with", f"local_results_path={results}"] if door in ("--evaluate", "--resume", "print_config") else ["with"]
-    )
     named = f"env_args.environment={tmp_path / 'stranger.py'}:Class"
-    call = {"print_config": ["--resume=first", "print_config"]}.get(door, [f"{door}=first"])
-    if door.endswith(".py"):
-        call = ["first", f"--results={results}"]
-    assert {"watch.py": watch.main, "play.py": play.main}.get(door, main)([*call, *words, named]) == 2
+    assert DOORS[door](results_of(tmp_path, "file"), named) == 2
     assert marker.exists()  # it was imported, and has no such class
 
 

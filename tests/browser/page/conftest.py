@@ -2,6 +2,7 @@
 
 import pytest
 
+from page_views import context_of
 from replay_pages import as_new, chromium, page_over
 
 
@@ -22,3 +23,8 @@ def page(results):
     """The address of the page over the module's results."""
     with page_over(results) as address:
         yield address
+
+
+@pytest.fixture
+def context(root):
+    return context_of(root)

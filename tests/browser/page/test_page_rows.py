@@ -23,11 +23,6 @@ def root(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def context(root):
-    return context_of(root)
-
-
 def test_a_row_has_the_values_of_its_files(context):
     columns = [Column(kind, "test_return_mean") for kind in ("last", "best", "lowest", "mean10")]
     others = [Column("config", "lr"), Column("last", "loss"), Column("lowest", "loss")]

@@ -58,6 +58,17 @@ def wait_for_address(browser, part):
     WebDriverWait(browser, 5, 0.03).until(lambda driver: part in driver.current_url)
 
 
+def click_at(browser, x, y):
+    """Click on the picture, so many pixels right of its middle and below it."""
+    canvas = browser.find_element("css selector", PICTURE)
+    ActionChains(browser, duration=20).move_to_element_with_offset(canvas, int(x), int(y)).click().perform()
+
+
+def picture_size(browser):
+    size = browser.find_element("css selector", PICTURE).size
+    return size["width"], size["height"]
+
+
 def texts(browser, selector):
     return browser.execute_script(f"return [...document.querySelectorAll('{selector}')].map((e) => e.textContent)")
 
@@ -140,16 +151,15 @@ def test_the_address_says_what_is_shown(results, browser, view):
 def test_the_picture_is_fitted_to_the_units_that_live(results, browser, view):
     write_replay(results, "walk", "100_0.jsonl", header={"scene": {"bounds": [0, 0, 40, 30]}})
     view("run=walk")
-    canvas = browser.find_element("css selector", PICTURE)
-    width, height = canvas.size["width"], canvas.size["height"]
+    width, height = picture_size(browser)
     # units from (1, 2) to (9, 4), of radius 0.5, and 1 around them; no closer than 9 to a side
     scale = min((width - 36) / 11, (height - 36) / 5, min(width, height) / 9)
-    x, y = scale * (1 - 5), scale * (3 - 2)  # agent 1 is at (1, 2), the middle of all at (5, 3)
-    ActionChains(browser, duration=20).move_to_element_with_offset(canvas, int(x), int(y)).click().perform()
+    agent_1 = scale * (1 - 5), scale * (3 - 2)  # it is at (1, 2), the middle of all at (5, 3)
+    click_at(browser, *agent_1)
     wait_for_address(browser, "agent=1")
     press(browser, "0", "f")
     wait_for_address(browser, "fit=0")
-    ActionChains(browser, duration=20).move_to_element_with_offset(canvas, int(x), int(y)).click().perform()
+    click_at(browser, *agent_1)
     press(browser, "f")
     WebDriverWait(browser, 5, 0.03).until(lambda driver: driver.current_url.endswith("/replay?run=walk"))
 
@@ -157,10 +167,9 @@ def test_the_picture_is_fitted_to_the_units_that_live(results, browser, view):
 def test_a_board_is_shown_whole(results, browser, view):
     write_replay(results, "walk", "100_0.jsonl", header={"scene": {"bounds": [0, 0, 40, 30], "grid": 1}})
     view("run=walk")
-    canvas = browser.find_element("css selector", PICTURE)
-    scale = min((canvas.size["width"] - 36) / 40, (canvas.size["height"] - 36) / 30)
-    x, y = scale * (1 - 20), scale * (15 - 2)  # agent 1 is at (1, 2), the middle at (20, 15)
-    ActionChains(browser, duration=20).move_to_element_with_offset(canvas, int(x), int(y)).click().perform()
+    width, height = picture_size(browser)
+    scale = min((width - 36) / 40, (height - 36) / 30)
+    click_at(browser, scale * (1 - 20), scale * (15 - 2))  # agent 1 is at (1, 2), the middle at (20, 15)
     wait_for_address(browser, "agent=1")
 
 
@@ -182,12 +191,11 @@ def test_agents_keep_their_names_when_nobody_acts_any_more_and_have_as_many_acti
 def test_with_the_mouse_on_the_picture_and_tab_on_the_keyboard(results, browser, view):
     write_replay(results, "walk", "100_0.jsonl")
     view("run=walk")
-    canvas = browser.find_element("css selector", PICTURE)
-    width, height = canvas.size["width"], canvas.size["height"]
+    width, height = picture_size(browser)
     scale = min((width - 36) / 10, (height - 36) / 6)  # of the world's 10 x 6, 18 pixels inside the canvas
-    x, y = scale * (1 - 5), scale * (3 - 2)  # agent 1 is at (1, 2), the middle at (5, 3)
-    ActionChains(browser, duration=20).move_to_element_with_offset(canvas, int(x), int(y)).click().perform()
+    click_at(browser, scale * (1 - 5), scale * (3 - 2))  # agent 1 is at (1, 2), the middle at (5, 3)
     wait_for_address(browser, "agent=1")
+    canvas = browser.find_element("css selector", PICTURE)
     canvas.send_keys(Keys.SHIFT, Keys.TAB)
     WebDriverWait(browser, 5, 0.03).until(lambda driver: "agent" not in driver.current_url)
     canvas.send_keys(Keys.TAB)

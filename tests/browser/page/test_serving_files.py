@@ -51,11 +51,6 @@ def root(tmp_path):
     return root
 
 
-@pytest.fixture
-def context(root):
-    return context_of(root)
-
-
 def get(root, path, run="3", **query):
     client = create_app(root).server.test_client()
     return client.get("/file", query_string={"run": run, "path": path, **query}, base_url="http://localhost")

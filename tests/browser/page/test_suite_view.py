@@ -12,7 +12,7 @@ from browser.page.compare.results_table import RESULTS
 from browser.page.server.app import view_of
 from browser.page.suites import view as suites
 from browser.report.arguments import Options
-from page_views import context_of, parts_of
+from page_views import context_of, links_in, parts_of, text_of
 from results_folders import write_log, write_run
 from suite_children import folder_in, runs_of, write_manifest_of
 from suites.command import report as suite_report
@@ -38,37 +38,30 @@ def folder(tmp_path):
 
 
 def rows(view):
-    return next(part for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "rowData" in part)["rowData"]
+    return parts_of(view, "AgGrid")[0].rowData
 
 
 def columns(view):
-    grid = next(part for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "columnDefs" in part)
-    return [column["field"] for column in grid["columnDefs"]]
+    return [column["field"] for column in parts_of(view, "AgGrid")[0].columnDefs]
 
 
 def revision_in(view):
     return next(store.data for store in parts_of(view, "Store") if store.id == "suite-revision")
 
 
-def walk(part):
-    yield part
-    inner = part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
-    for one in inner:
-        yield from walk(one.to_plotly_json() if hasattr(one, "to_plotly_json") else one)
-
-
 def test_the_table_is_the_suites(folder):
     context = context_of(folder.results)
-    assert "1 of 4 runs done, 1 running, 1 failed" in str(list(walk(view_of(context, "/suites", "").to_plotly_json())))
+    assert "1 of 4 runs done, 1 running, 1 failed" in text_of(view_of(context, "/suites", ""))
     view = view_of(context, "/suites", "?suite=mine")
     expected = {
         "algorithm": "fake", "map": "none", "done": 1, "runs": 4, "running": 1, "failed": 1, "steps": 35,
         "speed": 75, "left": "21 s", "error": "<b>ValueError: no",
     }  # fmt: skip
     assert rows(view) == [expected]
-    links = [part["href"] for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "href" in part]
     # of the runs that have left something
-    assert links == [f"/{path}?runs=7,runs/mine_run-1&group=label" for path in ("results", "compare")]
+    assert list(links_in(view).values()) == [
+        f"/{path}?runs=7,runs/mine_run-1&group=label" for path in ("results", "compare")
+    ]
 
 
 def test_a_finished_suite_has_no_empty_columns(folder):
@@ -121,7 +114,7 @@ def test_damaged_suites_are_named(folder, damage, message):
     folder.manifest.write_text(damage)
     view = str(view_of(context_of(folder.results), "/suites", "?suite=mine"))
     assert "This does not exist" in view and message in view
-    assert message in str(list(walk(view_of(context_of(folder.results), "/suites", "").to_plotly_json())))
+    assert message in text_of(view_of(context_of(folder.results), "/suites", ""))
 
 
 def test_attempts_from_others_lead_nowhere(folder, tmp_path):
@@ -149,11 +142,11 @@ def test_the_trials_of_a_search_are_a_table_with_the_best_first(tmp_path):
         write_whole(str(made.place(attempt.run, 1)), attempt.to_bytes())
         write_log(tmp_path / "results", attempt.token, [(400, 1, 8.0, "test_return_mean", value)])
     view = view_of(context_of(made.results), "/suites", "?suite=mine")
-    grids = [part["rowData"] for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "rowData" in part]
-    assert [(row["trial"], row["state"], row["value"], row["error"]) for row in grids[1]] == [
+    trials = parts_of(view, "AgGrid")[1].rowData
+    assert [(row["trial"], row["state"], row["value"], row["error"]) for row in trials] == [
         ("t2", "done", 4.0, ""), ("t1", "done", 1.0, ""), ("t3", "failed", None, "<b>no"),
     ]  # fmt: skip
-    assert "3 of 3 trials: 2 done, 1 failed. The best: t2 with 4" in str(list(walk(view.to_plotly_json())))
+    assert "3 of 3 trials: 2 done, 1 failed. The best: t2 with 4" in text_of(view)
     write_whole(str(made.place("run-2", 2)), Attempt("run-2", 2, state="dropped").to_bytes())
     assert "1 by the search" in str(view_of(context_of(made.results), "/suites", "?suite=mine"))
     assert "2 of 3 runs done, 1 dropped" in str(view_of(context_of(made.results), "/suites", ""))
@@ -172,7 +165,7 @@ def test_the_results_table_and_the_suites_report_have_one_result(folder, capsys,
         chosen = {} if last == 5 else {"last": str(last)}
         suite_report.report(folder, Namespace(metrics=["test_return_mean"], png=False, last=last))
         printed = capsys.readouterr().out
-        shown = "".join(map(str, walk(RESULTS.refreshed(context_of(folder.results), {**query, **chosen})[0])))
+        shown = text_of(RESULTS.refreshed(context_of(folder.results), {**query, **chosen})[0])
         page = (folder.path / "report.html").read_text()
         assert f"| {value:.2f}, n = 1 |" in printed and f"'{value:.2f}'" in shown
         assert all(words in text for text in (printed, shown, page))

@@ -85,17 +85,6 @@ def test_where_one_run_is_left_there_is_no_interval():
         assert np.isfinite(band.low[:3]).all() and np.isnan(band.low[3:]).all()
 
 
-def test_a_band_is_cut_where_runs_drop_out():
-    runs = [curve(range(0, 50, 10), [1, 2, 3, 4, 5]), curve([0, 10], [3, 4])]
-    band = curve_band("qmix", runs)
-    assert band.complete().tolist() == [True, True, True, False, False]
-    cut = band.cut()
-    assert (cut.x.tolist(), cut.center.tolist(), cut.n.tolist()) == ([0, 10, 20], [2, 3, 3.5], [2, 2, 2])
-    whole = curve_band("qmix", runs[:1])
-    assert whole.complete().all() and whole.cut().x.tolist() == whole.x.tolist()
-    assert len(curve_band("qmix", []).cut().x) == 0
-
-
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 12)), min_size=1, max_size=6))
 def test_cut_bands_hold_those_positions_at_which_most_runs_count(ranges):
     curves = [curve(range(10 * start, 10 * (start + n), 10), range(n)) for start, n in ranges]
@@ -112,6 +101,7 @@ def test_cut_bands_hold_those_positions_at_which_most_runs_count(ranges):
 
 
 def test_no_curves_make_an_empty_band_and_unknown_kinds_are_refused():
-    assert len(curve_band("qmix", []).x) == 0
+    empty = curve_band("qmix", [])
+    assert len(empty.x) == len(empty.cut().x) == 0
     with pytest.raises(ConfigError, match="Did you mean 'median'"):
         curve_band("qmix", [], kind="medain")
