@@ -14,7 +14,7 @@ from typing import Any
 from checkpoints.enn_checkpoints import enn_checkpoints, enn_state, is_enn_checkpoint
 from checkpoints.model_manifests import add_manifest, require_intact
 from checkpoints.plain_files import load_plain, not_finite
-from records.best_model import RankedModel, SavedModel, best_of, reason_to_play, recorded_best, to_play, told_by
+from records.best_model import RankedModel, SavedModel, best_of, last_test_in, reason_to_play, recorded_best, to_play
 from records.layout import BEST
 from records.recorded import manifests
 from utils.errors import ConfigError
@@ -81,7 +81,7 @@ def model_to_play(checkpoint_path: str, load_step: int) -> tuple[Path, int, str]
 
 
 def _to_play(root: Path) -> tuple[Path, int, str]:
-    figures = {step: told_by(manifest) for step, manifest in manifests(root).items()}
+    figures = {step: last_test_in(manifest) for step, manifest in manifests(root).items()}
     found = [SavedModel(root, RankedModel(step, figures.get(step, {}))) for step in _steps(root)]
     recorded, best = recorded_best(root / BEST), best_of(root)
     if recorded is not None and best is not None and _has_weights(recorded[0]):

@@ -82,7 +82,7 @@ def best_of(models: Path) -> RankedModel | None:
     return RankedModel(content["step"], figures)
 
 
-def told_by(manifest: Mapping[str, Any]) -> dict[str, float]:
+def last_test_in(manifest: Mapping[str, Any]) -> dict[str, float]:
     """The figures of the last test before a checkpoint, from its manifest."""
     value = manifest.get("test_return_mean")
     return {"test_return_mean": value} if isinstance(value, int | float) and value == value else {}

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from records.best_model import RANKED_BY, RankedModel, SavedModel, best_of, reason_to_play, to_play, told_by
+from records.best_model import RANKED_BY, RankedModel, SavedModel, best_of, last_test_in, reason_to_play, to_play
 from records.find_run import FoundRun
 from records.layout import BEST, CHECKPOINTS, METRICS
 from records.limits import LARGEST_LOG
@@ -37,10 +37,10 @@ def find_model(run: FoundRun, which: str | None = None, how: str = BOTH) -> tupl
 def _saved_models(run: FoundRun) -> list[SavedModel]:
     models, checkpoints = run.models, run.folder / CHECKPOINTS
     tests = _tests(run)
-    told = {step: told_by(manifest) for step, manifest in manifests(checkpoints).items()}
+    last_tests = {step: last_test_in(manifest) for step, manifest in manifests(checkpoints).items()}
     found = [SavedModel(models, RankedModel(step, _nearest(tests, step)), step in tests) for step in _steps(models)]
     found += [
-        SavedModel(checkpoints, RankedModel(step, _nearest(tests, step) | told.get(step, {})), step in tests)
+        SavedModel(checkpoints, RankedModel(step, _nearest(tests, step) | last_tests.get(step, {})), step in tests)
         for step in _steps(checkpoints)
     ]
     if (best := best_of(models)) is not None:

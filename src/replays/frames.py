@@ -71,7 +71,7 @@ def _values_explained(what: str) -> Iterator[None]:
 def _require_same_track(scene: dict, other: dict) -> None:
     for one, which in ((scene, "the replay"), (other, "the ghost")):
         if not one.get("road"):
-            raise ConfigError(f"A ghost needs two races, and {which} is none.")
+            raise ConfigError(f"A ghost needs two races, and {which} is no race.")
     if scene.get("title") != other.get("title"):
         raise ConfigError(f"The race is on {scene.get('title')}, and its ghost's on {other.get('title')}.")
 

@@ -93,8 +93,8 @@ def test_the_command_that_makes_a_missing_package_available(tmp_path, monkeypatc
     monkeypatch.setattr(sys, "prefix", prefix.format(root=tmp_path))
     monkeypatch.chdir(tmp_path)
     assert run_command(raising(ModuleNotFoundError("no", name="torch.nn")), "nothing.") == 2
-    told = " ".join(capsys.readouterr().err.split())
-    assert "lacks the package 'torch'; " in told and remedy.format(root=tmp_path) in told
+    error = " ".join(capsys.readouterr().err.split())
+    assert "lacks the package 'torch'; " in error and remedy.format(root=tmp_path) in error
     with pytest.raises(ModuleNotFoundError):
         run_command(raising(ModuleNotFoundError("no", name="one_of_ours")), "nothing.")
 

@@ -76,7 +76,7 @@ def test_who_reads_a_key():
 def test_an_unknown_key_is_refused_with_the_nearest(capsys):
     for words in (["--help", "epochz"], ["--help=epochz"]):
         assert main(words) == 2
-        assert "epochz" in (told := capsys.readouterr().err) and "Did you mean 'epochs'?" in told
+        assert "epochz" in (error := capsys.readouterr().err) and "Did you mean 'epochs'?" in error
     with pytest.raises(ConfigError, match="no part declares this key"):
         option_help("\x1b[31m")
 

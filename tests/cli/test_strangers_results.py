@@ -82,9 +82,9 @@ def test_nothing_starts_and_nothing_is_imported(tmp_path, marker, capsys, door, 
     results = results_of(tmp_path, what)
     before = sorted(results.rglob("*"))
     assert DOORS[door](results) == 2
-    told = capsys.readouterr().err
-    assert "Records may come from others" in told
-    assert ("plugins=" if what == "plugins" else f"env_args.{next(iter(RECORDED[what][1]))}=") in told
+    error = capsys.readouterr().err
+    assert "Records may come from others" in error
+    assert ("plugins=" if what == "plugins" else f"env_args.{next(iter(RECORDED[what][1]))}=") in error
     assert not marker.exists()
     assert sorted(results.rglob("*")) == before
 
@@ -113,8 +113,8 @@ def test_a_recording_imports_no_environment_unasked(tmp_path, marker, capsys):
     named = f"{tmp_path / 'stranger.py'}:Class"
     recording_of(tmp_path, "entities", {"environment": named, "kwargs": {}})
     assert clone.main(["recording"]) == 2
-    told = capsys.readouterr().err
-    assert "The recording has settings that import code" in told and f"with env_args.environment={named}" in told
+    error = capsys.readouterr().err
+    assert "The recording has settings that import code" in error and f"with env_args.environment={named}" in error
     assert not marker.exists()
     assert clone.main(["recording", "with", f"env_args.environment={named}"]) == 2
     assert marker.exists()

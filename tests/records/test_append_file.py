@@ -69,7 +69,7 @@ def test_a_full_disk_loses_and_tears_nothing(tmp_path, caplog):
         fill_disk(disk)
         for _ in range(10):
             file.append(chunk)
-        assert len(caplog.messages) == 3, "told again, as it had recovered"
+        assert len(caplog.messages) == 3, "reported again, as it had recovered"
 
 
 def test_between_tries_chunks_wait(tmp_path, monkeypatch):

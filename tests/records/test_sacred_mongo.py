@@ -97,10 +97,10 @@ def test_a_server_that_is_not_there_is_a_warning(monkeypatch, caplog):
     monkeypatch.setenv("MUSTER_MONGO_URL", url)
     run = experiment(recorder("")).run()
     assert (run.status, run.result) == ("COMPLETED", 3)
-    told = [record.message for record in caplog.records if "MongoDB" in record.message]
-    assert "cannot be recorded in MongoDB (mongodb://***@127.0.0.1:9/lab): ServerSelectionTimeoutError" in told[0]
-    assert "incomplete" in told[-1]
-    assert len(told) == 2
+    messages = [record.message for record in caplog.records if "MongoDB" in record.message]
+    assert "cannot be recorded in MongoDB (mongodb://***@127.0.0.1:9/lab): ServerSelectionTimeoutError" in messages[0]
+    assert "incomplete" in messages[-1]
+    assert len(messages) == 2
     assert "secret" not in caplog.text
     assert time.monotonic() - started < 20
 
@@ -130,10 +130,10 @@ def test_a_server_that_goes_away_and_comes_back(server, monkeypatch, caplog):
     made.run("outage")
     assert server["runs"].find_one()["status"] == "COMPLETED"
     assert server["metrics"].find_one()["steps"] == [10, 20]
-    told = [record.message for record in caplog.records if "MongoDB" in record.message]
-    assert len(told) == 2
-    assert "AutoReconnect" in told[0]
-    assert "can be written again" in told[1]
+    messages = [record.message for record in caplog.records if "MongoDB" in record.message]
+    assert len(messages) == 2
+    assert "AutoReconnect" in messages[0]
+    assert "can be written again" in messages[1]
 
 
 def test_a_server_that_comes_late_has_the_whole_run(server, monkeypatch):

@@ -18,7 +18,7 @@ from utils.errors import ConfigError
 
 @pytest.fixture
 def results(tmp_path):
-    """Runs 2 and 10, of which 10 is the newest, and one that has not told its token."""
+    """Runs 2 and 10, of which 10 is the newest, and one whose record has no token yet."""
     tests = {"test_return_mean": [1.0, 3.0, 3.0, 2.0], "test_return_mean_T": [10, 21, 30, 40]}
     write_run(tmp_path, 2, config={"name": "old"}, info={"unique_token": "old", **tests})
     write_run(tmp_path, 10, config={"name": "new"}, info={"unique_token": "new"})
@@ -153,7 +153,7 @@ def test_files_of_any_length_are_not_read(results):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "problem"),
     [
         ("[" * 200_000 + "]" * 200_000, "is nested too deep"),
         ("{", "is not JSON: it is damaged"),
@@ -162,10 +162,10 @@ def test_files_of_any_length_are_not_read(results):
         (None, "is missing"),
     ],
 )
-def test_why_a_config_cannot_be_read(results, content, told):
+def test_why_a_config_cannot_be_read(results, content, problem):
     path = results / "sacred" / "2" / "config.json"
     path.unlink() if content is None else path.write_text(content)
-    with pytest.raises(ConfigError, match=rf"config\.json {told}.*, so the run cannot be played"):
+    with pytest.raises(ConfigError, match=rf"config\.json {problem}.*, so the run cannot be played"):
         find_run("2", results).config()
 
 

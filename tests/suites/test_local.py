@@ -57,11 +57,11 @@ def test_a_failed_run_keeps_its_last_lines_and_waits_for_the_word(folder):
 
 
 def test_a_signal_lets_runs_save_and_the_same_command_resumes_them(folder):
-    runs, told = runs_of(3, pause=0.01, steps=60), []
+    runs, sent = runs_of(3, pause=0.01, steps=60), []
 
     def interrupt(newest):
-        if len([one for one in newest.values() if one.run_pid and one.steps]) == 2 and not told:
-            told.append(os.kill(os.getpid(), signal.SIGINT))
+        if len([one for one in newest.values() if one.run_pid and one.steps]) == 2 and not sent:
+            sent.append(os.kill(os.getpid(), signal.SIGINT))
 
     stopped = launcher(folder, runs, look=interrupt, lease=2).run()
     assert stopped.signum == signal.SIGINT and stopped.stopped
@@ -72,11 +72,11 @@ def test_a_signal_lets_runs_save_and_the_same_command_resumes_them(folder):
 
 
 def test_a_second_signal_ends_runs_at_once(folder):
-    told = []
+    sent = []
 
     def interrupt(newest):
-        if len([one for one in newest.values() if one.run_pid]) == 1 and len(told) < 2:
-            told.append(os.kill(os.getpid(), signal.SIGTERM))
+        if len([one for one in newest.values() if one.run_pid]) == 1 and len(sent) < 2:
+            sent.append(os.kill(os.getpid(), signal.SIGTERM))
 
     begun = time.monotonic()
     # a step of an hour: nothing can be saved

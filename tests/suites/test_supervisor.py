@@ -52,7 +52,7 @@ def test_a_signal_that_comes_before_the_run_has_let_go_of_its_keeper_ends_it(fol
 
 
 @pytest.mark.parametrize(
-    "code, told, printed, state, error",
+    "code, asked, printed, state, error",
     [
         (0, False, "fine", DONE, ""),
         (0, True, "", DONE, ""),
@@ -71,10 +71,10 @@ def test_a_signal_that_comes_before_the_run_has_let_go_of_its_keeper_ends_it(fol
         ),
     ],
 )
-def test_how_a_run_ended(tmp_path, code, told, printed, state, error):
+def test_how_a_run_ended(tmp_path, code, asked, printed, state, error):
     folder = folder_in(tmp_path)
     folder.output("a").write_text("of an earlier attempt\n" + printed)
-    ended = _ended(folder, Attempt("a", 1, token="x"), code, told, len("of an earlier attempt\n"))
+    ended = _ended(folder, Attempt("a", 1, token="x"), code, asked, len("of an earlier attempt\n"))
     assert (ended.state, ended.error, ended.exit_code) == (state, error, code)
 
 

@@ -118,7 +118,7 @@ def test_damaged_suites_are_named(folder, damage, message):
 
 
 def test_attempts_from_others_lead_nowhere(folder, tmp_path):
-    """A token that is a path, numbers that are none, and links."""
+    """A token that is a path, what should be numbers, and links."""
     (tmp_path / "secret").mkdir()
     write_log(tmp_path / "secret", "x", [(999, 1, 8.0, "loss", 1.0)])
     content = json.loads(folder.place("run-1", 1).read_text())
