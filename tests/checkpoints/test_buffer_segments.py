@@ -152,7 +152,7 @@ def test_lengths_that_are_none(tmp_path):
     position = len(whole) - 2 * 3 * 8
     for wrong in (-1, 6):
         path.write_bytes(whole[:position] + np.int64(wrong).tobytes() + whole[position + 8 :])
-        with pytest.raises(CheckpointError, match=r"episodes of .* steps in 5 columns"):
+        with pytest.raises(CheckpointError, match=r"episodes of .* steps in arrays of 5"):
             read(path)
 
 
