@@ -6,7 +6,7 @@ import pytest
 from envs import REGISTRY
 from envs.contract.declarations import check_sizes
 from experiment.assembly import assemble
-from fakes import CountingBatch, CountingEnv, RecordingLogger
+from fakes import RecordingLogger
 from helpers import make_args
 from odd_envs import Large, LargeBatch
 from utils.errors import MusterError
@@ -112,27 +112,10 @@ def test_episodes_that_do_not_fit_are_refused_before_anything_is_allocated(keys,
         large({"episode_limit": 10**6}, **keys)
 
 
-def test_rollouts_that_do_not_fit_are_refused(monkeypatch):
-    monkeypatch.setitem(REGISTRY._entries, "counting", None)
-    REGISTRY.declare("counting", CountingEnv, "counts", batched=CountingBatch)
-    monkeypatch.setattr("runners.base.device_memory", lambda device: 2**20)
-    args = make_args(env="counting", env_args={"seed": 1}, runner="rollout", rollout_steps=10**6)
-    with pytest.raises(MusterError, match=r"\(1 episodes of up to 1000001 steps\) does not fit"):
-        assemble(args, RecordingLogger())
-
-
 def test_processes_that_do_not_fit_are_not_started(monkeypatch):
     monkeypatch.setattr("vector_envs.sources.available_memory", lambda: 2**20)
     args = make_args(env="two_step", env_args={"seed": 1}, runner="parallel", batch_size_run=90, envs_per_worker=4)
     with pytest.raises(MusterError, match=r"batch_size_run=90 \(23 environment processes\) does not fit"):
-        assemble(args, RecordingLogger())
-
-
-@pytest.mark.slow
-def test_battles_that_do_not_fit_are_not_allocated(monkeypatch):
-    monkeypatch.setattr("envs.compiled.simulator.available_memory", lambda: 2**20)
-    args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, runner="batched", batch_size_run=2**16)
-    with pytest.raises(MusterError, match="A batch of 65536 battles on 3m does not fit"):
         assemble(args, RecordingLogger())
 
 

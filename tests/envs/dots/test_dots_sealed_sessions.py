@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from envs.dots import protocol_0_3_2
 from envs.dots.connecting import Wanted, connect
 from envs.dots.shared_file import SealedFile
+from waiting import comes_true
 
 pytestmark = pytest.mark.slow
 
@@ -233,10 +233,8 @@ def test_nothing_remains_of_a_trainer_that_is_killed_with_its_reaper(tmp_path):
     trainer.kill()
     trainer.wait()
     trainer.stdout.close()
-    deadline = time.monotonic() + 10
-    while [one for one in os.listdir(folder) if not one.endswith(".log")]:
-        assert time.monotonic() < deadline, f"simulator {simulator} has left {os.listdir(folder)}"
-        time.sleep(0.02)
+    left = lambda: [one for one in os.listdir(folder) if not one.endswith(".log")]  # noqa: E731
+    assert comes_true(lambda: not left()), f"simulator {simulator} has left {left()}"
 
 
 def test_a_simulator_in_c_uses_sealed_memory(started, tmp_path):

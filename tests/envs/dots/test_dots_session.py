@@ -19,6 +19,7 @@ from envs.dots.places import Place
 from envs.dots.process import SimulatorProcess
 from envs.dots.protocol_0 import Session0
 from envs.dots.protocol_0_3_2 import Session032
+from waiting import comes_true
 
 pytestmark = pytest.mark.slow
 
@@ -236,7 +237,4 @@ def test_nothing_remains_of_a_trainer_that_is_killed(folder, sealed):
     trainer.send_signal(signal.SIGKILL)
     trainer.wait()
     trainer.stdout.close()
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and (os.listdir(folder / "memory") or Path(f"/proc/{pid}").exists()):
-        time.sleep(0.02)
-    assert not Path(f"/proc/{pid}").exists()
+    assert comes_true(lambda: not os.listdir(folder / "memory") and not Path(f"/proc/{pid}").exists())

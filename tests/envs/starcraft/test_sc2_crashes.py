@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +13,7 @@ import pytest
 from envs.starcraft.environment import StarCraftEnv
 from envs.starcraft.launching import GameFolder
 from utils.errors import MusterError
+from waiting import comes_true, runs
 
 pytestmark = pytest.mark.slow
 
@@ -199,19 +199,7 @@ def test_the_folder_and_its_processes_end_with_their_process():
     assert inside.is_dir()
     holder.send_signal(signal.SIGKILL)
     holder.wait()
-    _wait(lambda: not Path(folder).exists() and not _runs(int(pid)))
-
-
-def _runs(pid):
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
-
-
-def _wait(condition, seconds=10):
-    deadline = time.time() + seconds
-    while not condition():
-        assert time.time() < deadline, "still there"
-        time.sleep(0.05)
+    assert comes_true(lambda: not Path(folder).exists() and not runs(int(pid))), "still there"
 
 
 def test_a_folder_that_is_closed_is_gone_and_closing_twice_does_no_harm():

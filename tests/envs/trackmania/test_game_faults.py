@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from trackmania_game import server
 from trackmania_game.examples import PATHS, free_port
 from trackmania_game.faults import STATES
 from utils.errors import MusterError
+from waiting import comes_true, runs
 
 pytestmark = pytest.mark.slow
 
@@ -124,16 +124,8 @@ def pids(tmp_path):
     return [int(pid) for pid in (tmp_path / "pids").read_text().split()]
 
 
-def runs(pid):
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
-
-
-def gone(pid, seconds=10):
-    deadline = time.monotonic() + seconds
-    while runs(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not runs(pid)
+def gone(pid):
+    return comes_true(lambda: not runs(pid))
 
 
 @pytest.mark.parametrize("stays", [False, True])
@@ -205,10 +197,7 @@ def test_a_game_that_is_ended_has_left_its_port(tmp_path):
     (tmp_path / "game.py").write_text(LARGE)
     port = free_port()
     game = GameProcess(f"{sys.executable} {tmp_path / 'game.py'} {{port}}", port)
-    deadline = time.monotonic() + 20
-    while not accepts(port) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert game.alive
+    assert comes_true(lambda: accepts(port), 20) and game.alive
     game.kill()
     assert not game.alive and not accepts(port)
 

@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import time
 import weakref
 from contextlib import contextmanager
 from itertools import pairwise
@@ -20,6 +19,7 @@ from run import run
 from small_training import suited
 from trackmania_game.examples import free_port
 from trackmania_game.faults import STATES
+from waiting import comes_true
 
 pytestmark = pytest.mark.slow
 SMALL = {"batch_size": 4, "rnn_hidden_dim": 8, "seed": 1, "test_nepisode": 1, "test_interval": 10**6, "t_max": 10**5}
@@ -77,10 +77,8 @@ def nothing_is_left():
     me = psutil.Process()
     before, files = {child.pid for child in me.children(recursive=True)}, me.num_fds()
     yield
-    deadline = time.monotonic() + 10
-    while left := [child for child in me.children(recursive=True) if child.pid not in before and _runs(child)]:
-        assert time.monotonic() < deadline, left
-        time.sleep(0.05)
+    left = lambda: [child for child in me.children(recursive=True) if child.pid not in before and _runs(child)]  # noqa: E731
+    assert comes_true(lambda: not left()), left()
     gc.collect()
     assert me.num_fds() <= files + SERVERS
 

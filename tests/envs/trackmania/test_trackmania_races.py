@@ -8,6 +8,7 @@ import pytest
 from envs.racing.state import INPUTS
 from envs.trackmania.environment import TrackManiaEnv
 from envs.trackmania.messages import encoded
+from waiting import comes_true
 
 pytestmark = pytest.mark.slow
 
@@ -37,10 +38,7 @@ def transcript(game, before):
 
 def ends_with(game, name):
     """Whether this is the last message; the game reads what needs no answer a little later."""
-    deadline = time.monotonic() + 2
-    while game.names()[-1] != name and time.monotonic() < deadline:
-        time.sleep(0.005)
-    return game.names()[-1] == name
+    return comes_true(lambda: game.names()[-1] == name, 2)
 
 
 def command(*message):
