@@ -53,6 +53,17 @@ def require_choice(where: str, value: Any, allowed: Collection[Any]) -> None:
         raise ConfigError(f"{where} is '{quoted(value)}'.{suggestion(str(value), allowed)}")
 
 
+def in_words(error: Exception) -> str:
+    """An error that a package or code of the user's raised."""
+    return f"{type(error).__name__}: {quoted(str(error), 300)}"
+
+
+def not_made(what: str, given: Mapping[str, Any], error: Exception) -> ConfigError:
+    """What to raise where a constructor raised an error with these arguments."""
+    arguments = ", ".join(f"{name}={quoted(repr(value))}" for name, value in given.items())
+    return ConfigError(f"{what} cannot be made{f' with {arguments}' if arguments else ''}: {in_words(error)}")
+
+
 def signature_of(options: type) -> inspect.Signature:
     """The fields as arguments of a constructor, to check a config's `env_args` against."""
     parameters = []

@@ -3,8 +3,8 @@
 import importlib
 from types import ModuleType
 
+from envs.contract.arguments import in_words
 from utils.errors import ConfigError
-from utils.plain_values import quoted
 
 INSTALL_ENVS = "pip install -r requirements-envs.txt"
 
@@ -24,6 +24,6 @@ def require(module: str, needed_by: str, install: str = INSTALL_ENVS) -> ModuleT
         ) from None
     except Exception as error:
         raise ConfigError(
-            f"{needed_by} needs '{module}', which is installed and cannot be imported: {type(error).__name__}: "
-            f"{quoted(str(error), 300)}. To install it again: {install}"
+            f"{needed_by} needs '{module}', which is installed and cannot be imported: {in_words(error)}. "
+            f"To install it again: {install}"
         ) from error

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from envs.contract.arguments import require_parameters
+from envs.contract.arguments import in_words, not_made, require_parameters
 from envs.contract.validation import InvalidEnvironmentError
 from envs.entities.entity_gym_names import alias_entity_gym
 from envs.entities.environment import Environment
@@ -49,10 +49,7 @@ def made(environment: str, kwargs: Mapping[str, Any] | None) -> Environment:
     except ConfigError:
         raise
     except Exception as error:  # the user's constructor may raise anything
-        given = ", ".join(f"{key}={quoted(value)}" for key, value in kwargs.items()) or "no arguments"
-        raise ConfigError(
-            f"env_args.kwargs: {name} cannot be made of {given}: {type(error).__name__}: {quoted(str(error), 300)}"
-        ) from error
+        raise not_made(f"env_args.kwargs: {name}", kwargs, error) from error
 
 
 def environment_class(name: str) -> type[Environment]:
@@ -94,9 +91,8 @@ def asked(env: Environment, when: str) -> Iterator[None]:
     except InvalidEnvironmentError:
         raise
     except Exception as error:
-        what = str(error) if isinstance(error, MusterError) else f"{type(error).__name__}: {quoted(str(error), 300)}"
-        place = "" if isinstance(error, MusterError) else _place(env, error)
-        raise InvalidEnvironmentError(f"{type(env).__name__}, {when}: {what}{place}") from error
+        what = str(error) if isinstance(error, MusterError) else f"{in_words(error)}{_place(env, error)}"
+        raise InvalidEnvironmentError(f"{type(env).__name__}, {when}: {what}") from error
 
 
 def _place(env: Environment, error: Exception) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from envs.contract.arguments import require_parameters
+from envs.contract.arguments import in_words, not_made, require_parameters
 from envs.contract.optional import require
 from envs.contract.reaches import OF_ALL, importing, nowhere
 from utils.config.reach import MODULE, Reach, holds_text
@@ -96,11 +96,7 @@ def made(key: str, time_limit: int | None, kwargs: dict[str, Any] | None) -> Any
         if extra and isinstance(error, ImportError | gymnasium.error.DependencyNotInstalled):
             raise ConfigError(f"env_args.key={key} needs packages that are not installed. {_install(extra)}") from None
         missing = f". Install it with: pip install {error.name}" if isinstance(error, ModuleNotFoundError) else ""
-        given = ", ".join(f"{name}={quoted(repr(value))}" for name, value in kwargs.items())
-        raise ConfigError(
-            f"env_args.key={key} cannot be made{' with ' + given if given else ''}: {type(error).__name__}: "
-            f"{quoted(str(error), 300)}{missing}"
-        ) from error
+        raise ConfigError(f"{not_made(f'env_args.key={key}', kwargs, error)}{missing}") from error
 
 
 def _creator(task: Any) -> Any:
@@ -131,8 +127,7 @@ def wrapped(env: Any, wrappers: list[Any] | None) -> Any:
             env = wrapper(env, **kwargs)
         except Exception as error:
             raise ConfigError(
-                f"{WRAPPERS}: {quoted(name)} does not go round this environment: {type(error).__name__}: "
-                f"{quoted(str(error), 300)}"
+                f"{WRAPPERS}: {quoted(name)} does not go round this environment: {in_words(error)}"
             ) from error
     return env
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from envs.contract.arguments import in_words
 from envs.contract.validation import NUMBERS, InvalidEnvironmentError, moment
 from envs.pettingzoo.agent import Agent
 from utils.plain_values import quoted
@@ -178,7 +179,7 @@ class ParallelGame:
                     obs, _, _, infos, able, *_ = self.play(actions)
                     left -= 1
             except Exception as error:
-                raise self._fault(f"{type(error).__name__}: {quoted(str(error), 300)}") from error
+                raise self._fault(in_words(error)) from error
             self._keep(obs, infos, able)
             beyond = beyond or self._beyond(obs)
         return beyond

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from envs.contract.arguments import LARGEST, require_number, require_parameters
+from envs.contract.arguments import LARGEST, not_made, require_number, require_parameters
 from envs.contract.optional import INSTALL_ENVS, require
 from envs.contract.reaches import OF_ALL, importing, nowhere
 from utils.config.imports import is_absent
@@ -132,10 +132,7 @@ def _try_arguments(key: str, make: Callable[..., Any], kwargs: dict) -> None:
         raise
     except Exception as error:
         alone = [name for name in kwargs if not _makes_one(make, {name: kwargs[name]})]
-        given = ", ".join(f"{name}={quoted(repr(kwargs[name]))}" for name in alone or kwargs)
-        raise ConfigError(
-            f"env_args.kwargs: {key} cannot be made with {given}: {type(error).__name__}: {quoted(str(error), 300)}"
-        ) from error
+        raise not_made(f"env_args.kwargs: {key}", {name: kwargs[name] for name in alone or kwargs}, error) from error
 
 
 def _makes_one(make: Callable[..., Any], kwargs: dict) -> bool:

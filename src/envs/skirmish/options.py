@@ -103,11 +103,9 @@ class Options:
         require_choice("env_args.observation", self.observation, OBSERVATIONS)
         if self.observation == "entities":
             self._check_entities()
-        require_numbers(self, dict.fromkeys(COUNTED, (1, MOST_COUNTED)), COUNTED)
+        require_numbers(self, {**dict.fromkeys(COUNTED, (1, MOST_COUNTED)), "prob_obs_enemy": (0, 1)}, COUNTED)
         if self.move_amount <= 0:
             raise ConfigError(f"env_args.move_amount is {self.move_amount}; it must be above 0.")
-        if not 0 <= self.prob_obs_enemy <= 1:
-            raise ConfigError(f"env_args.prob_obs_enemy is {self.prob_obs_enemy}; it must be a probability.")
         if "health" in self.capability_config and not 0 <= self.kill_unit_step_mul <= self.step_mul:
             raise ConfigError(
                 f"env_args.kill_unit_step_mul is {self.kill_unit_step_mul}; it is a part of the step, "
