@@ -16,11 +16,8 @@ class MultiAgentEnv:
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
-        """For `--list`: the argument that picks a map, task or game, and its values, each with a description.
-
-        Raises:
-            NotImplementedError: the environment has no scenarios.
-        """
+        """For `--list`: the argument that picks a map, task or game, and its values, each with a description. Raises
+        NotImplementedError: the environment has no scenarios."""
         raise NotImplementedError(f"{cls.__name__} has one scenario only")
 
     @classmethod

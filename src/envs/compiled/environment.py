@@ -64,11 +64,7 @@ class CompiledEnv:
         self.simulator.reset(which)
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """See `BatchedEnv.step`.
-
-        Raises:
-            ValueError: an illegal action.
-        """
+        """See `BatchedEnv.step`. Raises ValueError: an illegal action."""
         outputs = self.simulator.step(actions["actions"])
         return self.outcomes(), outputs.terminated, outputs.truncated
 
@@ -171,11 +167,7 @@ class OneCopy(MultiAgentEnv):
         return None if self._declared else (self.get_obs(), self.get_state())
 
     def step(self, actions: Any) -> Any:
-        """See `envs.contract.fields` and `MultiAgentEnv.step`.
-
-        Raises:
-            ValueError: an illegal action.
-        """
+        """See `envs.contract.fields` and `MultiAgentEnv.step`. Raises ValueError: an illegal action."""
         if not self._declared:
             reward, ended, _ = self.batch.step(np.asarray(actions).reshape(1, -1))
             return float(reward[0]), bool(ended[0]), self.batch.info(0)

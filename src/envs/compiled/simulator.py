@@ -143,11 +143,8 @@ class Simulator:
         return {name: value.copy() for name, value in self._arrays().items()}
 
     def load_state_dict(self, state: dict[str, np.ndarray]) -> None:
-        """Continue from where `state_dict` was taken, in a batch of the same size with the same arguments.
-
-        Raises:
-            ValueError: it does not fit; nothing has happened then.
-        """
+        """Continue from where `state_dict` was taken, in a batch of the same size with the same arguments. Raises
+        ValueError: it does not fit; nothing has happened then."""
         for name, array in self._arrays().items():
             if name not in state or np.shape(state[name]) != array.shape:
                 found = np.shape(state[name]) if name in state else "missing"

@@ -44,11 +44,8 @@ def require_numbers(options: Any, bounds: Mapping[str, tuple[float, float]], who
 
 
 def require_choice(where: str, value: Any, allowed: Collection[Any]) -> None:
-    """Refuse what is not one of the `allowed` values.
-
-    Raises:
-        ConfigError: with the key, the value, the nearest of them and all.
-    """
+    """Refuse what is not one of the `allowed` values. Raises ConfigError: with the key, the value, the nearest of them
+    and all."""
     if value not in [*allowed]:
         raise ConfigError(f"{where} is '{quoted(value)}'.{suggestion(str(value), allowed)}")
 
@@ -74,11 +71,8 @@ def signature_of(options: type) -> inspect.Signature:
 
 
 def require_known(env: str, options: type, given: Iterable[str]) -> None:
-    """Refuse arguments of the environment `env` that are not fields of its options.
-
-    Raises:
-        ConfigError: the argument and the nearest field.
-    """
+    """Refuse arguments of the environment `env` that are not fields of its options. Raises ConfigError: the argument
+    and the nearest field."""
     known = [field.name for field in fields(options)]
     for key in given:
         if key not in known:

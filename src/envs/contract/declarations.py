@@ -30,11 +30,8 @@ def spec_of(env: Any, environments: int = 1) -> EnvSpec:
 
 
 def checked_spec(said: Any, environments: int = 1) -> EnvSpec:
-    """The declaration that `announced` returned.
-
-    Raises:
-        MusterError: it is invalid, or one step of all environments does not fit the available memory.
-    """
+    """The declaration that `announced` returned. Raises MusterError: it is invalid, or one step of all environments
+    does not fit the available memory."""
     if isinstance(said, EnvSpec):
         check_fields(said, environments)
         return said
@@ -43,11 +40,8 @@ def checked_spec(said: Any, environments: int = 1) -> EnvSpec:
 
 
 def check_fields(spec: EnvSpec, environments: int = 1) -> None:
-    """Refuse what an environment must not declare.
-
-    Raises:
-        MusterError: the field, what it has, and what is allowed; or one step of all environments does not fit.
-    """
+    """Refuse what an environment must not declare. Raises MusterError: the field, what it has, and what is allowed; or
+    one step of all environments does not fit."""
     for group, size in spec.groups.items():
         _require_size(f"The environment's groups['{quoted(group)}']", size)
     _require_size("The environment's episode_limit", spec.episode_limit)

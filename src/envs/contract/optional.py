@@ -10,12 +10,8 @@ INSTALL_ENVS = "pip install -r requirements-envs.txt"
 
 
 def require(module: str, needed_by: str, install: str = INSTALL_ENVS) -> ModuleType:
-    """Import `module`.
-
-    Raises:
-        ConfigError: it, or something it needs, is not installed, or importing it fails; the message has the command
-            that installs it.
-    """
+    """Import `module`. Raises ConfigError: it, or something it needs, is not installed, or importing it fails; the
+    message has the command that installs it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -28,11 +28,8 @@ def recreation_seed(first_seed: int, recreated: int) -> int:
 
 
 def copies_seeds(seed: int | Sequence[int], copies: int) -> list[int]:
-    """The seeds of copies of an environment: the given ones, or those of environments 0, 1, ... of a run.
-
-    Raises:
-        ValueError: seeds for another number of copies.
-    """
+    """The seeds of copies of an environment: the given ones, or those of environments 0, 1, ... of a run. Raises
+    ValueError: seeds for another number of copies."""
     if isinstance(seed, (int, np.integer)):
         return [environment_seed(seed, index) for index in range(copies)]
     if len(seed) != copies:

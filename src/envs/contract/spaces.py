@@ -54,11 +54,8 @@ def actions(path: str, space: "Space", group: str = AGENTS) -> dict[str, FieldSp
 
 
 def space_of(fields: Mapping[str, FieldSpec], path: str) -> "Space":
-    """The space of the field `path`, or a Dict of those below it: what one agent sees or does.
-
-    Raises:
-        KeyError: no such field.
-    """
+    """The space of the field `path`, or a Dict of those below it: what one agent sees or does. Raises KeyError: no such
+    field."""
     spaces = require("gymnasium.spaces", "Gymnasium's spaces")
     if path in fields:
         return _space(spaces, fields[path])

@@ -21,11 +21,8 @@ class InvalidEnvironmentError(MusterError):
 
 
 def as_numbers(name: str, value: Any) -> np.ndarray:
-    """The value of `name`, such as "get_obs()", as an array of plain numbers.
-
-    Raises:
-        InvalidEnvironmentError: its parts differ in length, or are complex, text or objects.
-    """
+    """The value of `name`, such as "get_obs()", as an array of plain numbers. Raises InvalidEnvironmentError: its parts
+    differ in length, or are complex, text or objects."""
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -36,11 +33,8 @@ def as_numbers(name: str, value: Any) -> np.ndarray:
 
 
 def shaped(name: str, shape: tuple[int, ...], value: Any) -> np.ndarray:
-    """The value of `name`, as an array of this shape.
-
-    Raises:
-        InvalidEnvironmentError: it has another one, or is not made of plain numbers.
-    """
+    """The value of `name`, as an array of this shape. Raises InvalidEnvironmentError: it has another one, or is not
+    made of plain numbers."""
     if type(value) is not np.ndarray or value.dtype.kind not in NUMBERS:
         value = as_numbers(name, value)
     if value.shape == shape:
@@ -67,11 +61,8 @@ def problem_of_mask(mask: np.ndarray, name: str = "get_avail_actions()", choices
 
 
 def is_end(value: Any) -> bool:
-    """Whether an episode has ended, as `step` returned it.
-
-    Raises:
-        InvalidEnvironmentError: it is not one True or False.
-    """
+    """Whether an episode has ended, as `step` returned it. Raises InvalidEnvironmentError: it is not one True or
+    False."""
     if type(value) is bool:
         return value
     number = _number(value)

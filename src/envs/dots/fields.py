@@ -11,11 +11,8 @@ CLOSING = "closing"
 
 
 def group_names(behaviours: Iterable[str]) -> dict[str, str]:
-    """A group's name for each behaviour: letters, digits, "_", "-" and "."; a sole one is called "agents".
-
-    Raises:
-        MusterError: two have the same.
-    """
+    """A group's name for each behaviour: letters, digits, "_", "-" and "."; a sole one is called "agents". Raises
+    MusterError: two have the same."""
     names = {behaviour: re.sub(r"[^A-Za-z0-9._-]", "_", behaviour) for behaviour in behaviours}
     if len(names) == 1:
         return dict.fromkeys(names, AGENTS)

@@ -46,11 +46,8 @@ class Copy:
         return type(self.env).__module__
 
     def state_dict(self) -> dict[str, Any]:
-        """What the environment's own `state_dict` has, else its attributes, in plain values and arrays.
-
-        Raises:
-            NotImplementedError: one cannot be saved.
-        """
+        """What the environment's own `state_dict` has, else its attributes, in plain values and arrays. Raises
+        NotImplementedError: one cannot be saved."""
         if (env := self._saving()) is not None:
             return {"env": env.state_dict(), "random": self._random_state()}
         encoder, where = StateEncoder(self.module, WORDS), type(self.env).__name__

@@ -14,10 +14,7 @@ from utils.plain_values import quoted
 
 def obs_space_from_dataclasses(*classes: type) -> ObsSpace:
     """A space with a type of entities for each class, which has its name; fields that begin with "_" are no features.
-
-    Raises:
-        MusterError: a class is no dataclass.
-    """
+    Raises MusterError: a class is no dataclass."""
     for cls in classes:
         if not isinstance(cls, type) or not is_dataclass(cls):
             raise MusterError(f"obs_space_from_dataclasses: {quoted(cls)} is no dataclass.")

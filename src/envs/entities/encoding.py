@@ -29,11 +29,8 @@ class Encoder:
         }
 
     def write(self, rows: Sequence[int] | np.ndarray, observations: Sequence[Observation]) -> None:
-        """Write the observations of these environments.
-
-        Raises:
-            ObservationError: one of them is invalid, as `EntityNumbering.read` says, or has more than the capacities.
-        """
+        """Write the observations of these environments. Raises ObservationError: one of them is invalid, as
+        `EntityNumbering.read` says, or has more than the capacities."""
         if not len(rows):
             return
         arrays, layout, rows = self.arrays, self._layout, np.asarray(rows)

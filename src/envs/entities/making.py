@@ -21,10 +21,7 @@ from utils.plain_values import quoted
 
 def class_of(environment: Any) -> Callable[..., Environment]:
     """The class of a shipped game, or of `path/to/file.py:ClassName` or `module:ClassName`; `gymnasium:Id` makes that.
-
-    Raises:
-        ConfigError: there is none; or see `environment_class`.
-    """
+    Raises ConfigError: there is none; or see `environment_class`."""
     if not isinstance(environment, str):
         raise ConfigError(f"env_args.environment is {quoted(environment)}; it must be a name or a file's class.")
     if environment in GAMES:
@@ -54,10 +51,7 @@ def made(environment: str, kwargs: Mapping[str, Any] | None) -> Environment:
 
 def environment_class(name: str) -> type[Environment]:
     """The class `path/to/file.py:ClassName` or `module:ClassName`. `entity_gym.env` is `envs.entities` for the file.
-
-    Raises:
-        ConfigError: there is no such file or class, importing it fails, or it is no `Environment`.
-    """
+    Raises ConfigError: there is no such file or class, importing it fails, or it is no `Environment`."""
     module, _, class_name = name.rpartition(":")
     if not module or not class_name:
         raise ConfigError(f"environment={quoted(name)}: expected path/to/file.py:ClassName or module:ClassName.")

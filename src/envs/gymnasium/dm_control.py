@@ -31,11 +31,8 @@ CHANGED = ("body_pos", "body_quat", "geom_pos", "geom_quat", "geom_size", "site_
 
 @cache
 def task_of(name: str) -> gymnasium.envs.registration.EnvSpec:
-    """Gymnasium's `EnvSpec` of an id of the suite; its limit is the suite's.
-
-    Raises:
-        ConfigError: the package is missing, or the suite has no such task.
-    """
+    """Gymnasium's `EnvSpec` of an id of the suite; its limit is the suite's. Raises ConfigError: the package is
+    missing, or the suite has no such task."""
     known = _names()
     if name not in known:
         raise ConfigError(f"env_args.key: dm_control has no task '{quoted(name)}'.{suggestion(name, known, 3)}")
@@ -147,11 +144,8 @@ class DmControlEnv(gymnasium.Env):
         self._task.close()
 
     def state_dict(self) -> dict[str, Any]:
-        """Physics, the parts of the model that tasks change, and the task.
-
-        Raises:
-            NotImplementedError: the task has other attributes than numbers, arrays and its generator.
-        """
+        """Physics, the parts of the model that tasks change, and the task. Raises NotImplementedError: the task has
+        other attributes than numbers, arrays and its generator."""
         physics, signature = self._task.physics, self._signature
         model = {name: np.array(getattr(physics.model, name)) for name in CHANGED}
         own = {name: value for name, value in vars(self._task).items() if name in ("_step_count", "_reset_next_step")}

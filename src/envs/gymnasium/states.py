@@ -17,11 +17,8 @@ OWN = "state_dict"
 
 
 def captured(env: Any) -> list[dict[str, Any]]:
-    """The attributes of an environment and of its wrappers, outermost first, in plain values and arrays.
-
-    Raises:
-        NotImplementedError: one is neither such a value nor known to stay as it is.
-    """
+    """The attributes of an environment and of its wrappers, outermost first, in plain values and arrays. Raises
+    NotImplementedError: one is neither such a value nor known to stay as it is."""
     encoder = StateEncoder()
     return [
         {OWN: layer.state_dict()}

@@ -30,11 +30,7 @@ def registered() -> tuple[str, ...]:
 
 def task_of(key: str) -> Any:
     """Gymnasium's `EnvSpec` of an id, which may name a module or file that registers it: "module:Name-v0",
-    "file.py:Name-v0".
-
-    Raises:
-        ConfigError: there is no such id, or no such module.
-    """
+    "file.py:Name-v0". Raises ConfigError: there is no such id, or no such module."""
     gymnasium = require("gymnasium", "env=gymnasium")
     module, _, name = key.rpartition(":")
     where, ours = f"env_args.key={quoted(key)}", "gymnasium"
@@ -60,11 +56,8 @@ def task_of(key: str) -> Any:
 
 
 def limit_of(key: str, time_limit: int | None) -> int:
-    """The most steps of an episode: `time_limit`, or what the id is registered with.
-
-    Raises:
-        ConfigError: neither of the two exists.
-    """
+    """The most steps of an episode: `time_limit`, or what the id is registered with. Raises ConfigError: neither of the
+    two exists."""
     limit = time_limit if time_limit is not None else task_of(key).max_episode_steps
     if limit is None:
         raise ConfigError(
@@ -75,11 +68,8 @@ def limit_of(key: str, time_limit: int | None) -> int:
 
 
 def made(key: str, time_limit: int | None, kwargs: dict[str, Any] | None) -> Any:
-    """The environment, in gymnasium's wrappers.
-
-    Raises:
-        ConfigError: it cannot be made, as packages are missing or `kwargs` do not fit.
-    """
+    """The environment, in gymnasium's wrappers. Raises ConfigError: it cannot be made, as packages are missing or
+    `kwargs` do not fit."""
     # pygame, which many of them draw with, greets on standard output otherwise
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     gymnasium, task, kwargs = require("gymnasium", "env=gymnasium"), task_of(key), dict(kwargs or {})

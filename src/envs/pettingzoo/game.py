@@ -106,11 +106,8 @@ class ParallelGame:
         return Step(obs, rewards, terminations, infos, able, cut, ended, ended and (time_up or bool(cut)))
 
     def seen_by(self, agent: str, obs: dict, infos: dict, able: Iterable[str]) -> tuple[dict | None, dict]:
-        """The values of an agent's observations, None if it sees nothing, and of its masks.
-
-        Raises:
-            InvalidEnvironmentError: its observation does not fit its space, or the mask its actions.
-        """
+        """The values of an agent's observations, None if it sees nothing, and of its masks. Raises
+        InvalidEnvironmentError: its observation does not fit its space, or the mask its actions."""
         player = self.players[agent]
         plain, mask = player.plain(obs.get(agent), infos.get(agent))
         try:
@@ -126,11 +123,8 @@ class ParallelGame:
         raise NotImplementedError(f"{type(self).__name__} keeps no observations")
 
     def global_state(self) -> np.ndarray | None:
-        """The environment's own state, float32 `[size]`; None if it has none, or is not asked for it.
-
-        Raises:
-            InvalidEnvironmentError: it is not made of plain numbers, or of another number of them than before.
-        """
+        """The environment's own state, float32 `[size]`; None if it has none, or is not asked for it. Raises
+        InvalidEnvironmentError: it is not made of plain numbers, or of another number of them than before."""
         if not self._uses_own:
             return None
         try:

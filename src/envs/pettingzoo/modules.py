@@ -32,11 +32,8 @@ class TurnBasedError(ConfigError):
 
 
 def module_of(key: str) -> ModuleType:
-    """The module that `env_args.key` names, or the user's file, `path/to/file.py`.
-
-    Raises:
-        ConfigError: it does not exist, lacks a package, or has no environment.
-    """
+    """The module that `env_args.key` names, or the user's file, `path/to/file.py`. Raises ConfigError: it does not
+    exist, lacks a package, or has no environment."""
     # pygame, which many of them draw with, greets on standard output otherwise
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     where, package = f"env_args.key={quoted(key)}", key.partition(".")[0]

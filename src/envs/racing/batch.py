@@ -91,10 +91,7 @@ class BatchedRaces(Simulator):
 
     def reset_to(self, name: str, begin: int | None = None, first: int = 0) -> Outputs:
         """Begin all races on the track of this name, at a zone (None: the start); car `first` in the grid's last slot.
-
-        Raises:
-            ConfigError: no such track in the cycle, or a zone that is none of its own.
-        """
+        Raises ConfigError: no such track in the cycle, or a zone that is none of its own."""
         names = [race.name for race in self.maps]
         if name not in names:
             raise ConfigError(f"The cycle has no track '{quoted(name)}'.{suggestion(name, names)}")

@@ -91,11 +91,8 @@ def naming(key: str) -> Iterator[None]:
 
 
 def played(training: list[Named], tests: list[Named], called: str, test_mode: bool) -> list[Named]:
-    """The cycle that is played: in tests that of tests, if there is one.
-
-    Raises:
-        ConfigError: both give a name to different ones, and records of both are by name.
-    """
+    """The cycle that is played: in tests that of tests, if there is one. Raises ConfigError: both give a name to
+    different ones, and records of both are by name."""
     known = {one.name: one for one in training}
     for one in tests:
         if known.get(one.name, one) != one:
@@ -139,11 +136,7 @@ def require_keys(where: str, entry: Mapping[str, Any], keys: Sequence[str]) -> N
 
 
 def name_of(where: str, name: Any, file_stem: str) -> str:
-    """The name of an entry; without one, its file's.
-
-    Raises:
-        ConfigError: it is invalid.
-    """
+    """The name of an entry; without one, its file's. Raises ConfigError: it is invalid."""
     if not name:
         return re.sub(r"[^A-Za-z0-9_-]", "_", file_stem)[:60]
     if not isinstance(name, str) or not NAME.fullmatch(name):

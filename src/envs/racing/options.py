@@ -68,11 +68,7 @@ class Options(Rules):
         require_numbers(self, {key: bounds for key, bounds in FRAMES.items() if getattr(self, key) != 0}, FRAMES)
 
     def races(self) -> list[Race]:
-        """The races of the cycle that is played.
-
-        Raises:
-            ConfigError: an entry is invalid.
-        """
+        """The races of the cycle that is played. Raises ConfigError: an entry is invalid."""
         if not self.map_cycle:
             raise ConfigError("env_args.map_cycle has no track.")
         training = races_of("map_cycle", self.map_cycle, self.half_width, self.metres)

@@ -44,11 +44,8 @@ def _set_off(race: Mapping[str, Any], env_args: Mapping[str, Any]) -> BatchedRac
 
 
 def driven_from(replay: Replay, steps: int | None = None) -> BatchedRaces:
-    """The world of a recorded race after its first `steps` steps; None: all of them.
-
-    Raises:
-        ConfigError: it is no replay of a race that a run has recorded.
-    """
+    """The world of a recorded race after its first `steps` steps; None: all of them. Raises ConfigError: it is no
+    replay of a race that a run has recorded."""
     header = replay.header
     race, env_args = (header.get("scene") or {}).get("race"), header.get("env_args")
     if not isinstance(race, dict) or not isinstance(env_args, dict):
@@ -59,10 +56,7 @@ def driven_from(replay: Replay, steps: int | None = None) -> BatchedRaces:
 
 def driven_best(folder: str | Path, steps: int | None = None) -> BatchedRaces:
     """The world of a run's best race on a map, `runs/<token>/best_episodes/<map>`, after its first `steps` steps.
-
-    Raises:
-        ConfigError: the folder has none of env=racing; or all of its steps are another race now.
-    """
+    Raises ConfigError: the folder has none of env=racing; or all of its steps are another race now."""
     record, actions = _best(folder)
     races = driven_again(actions[:steps].tolist(), record["restart"], record["env_args"])
     if steps is None:

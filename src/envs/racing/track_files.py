@@ -42,11 +42,8 @@ def read_centres(path: str) -> np.ndarray:
 
 
 def centres_of(found: np.ndarray, where: str) -> np.ndarray:
-    """The centre points `[N, 2]` of a track, of the points of a file; see `read_centres`.
-
-    Raises:
-        ConfigError: begins with `where`: they are invalid.
-    """
+    """The centre points `[N, 2]` of a track, of the points of a file; see `read_centres`. Raises ConfigError: begins
+    with `where`: they are invalid."""
     points, seen = found[:, [0, -1]], ""
     gaps = distances(np.diff(points, axis=0))
     wrong = np.abs(gaps - SPACING) > TOLERANCE * SPACING
@@ -71,12 +68,8 @@ def centres_of(found: np.ndarray, where: str) -> np.ndarray:
 
 
 def points_of(path: str, where: str) -> np.ndarray:
-    """The points `[N, 2 or 3]` of a file, float64.
-
-    Raises:
-        ConfigError: begins with `where`: the file is missing, unreadable or too large, or its points are too few, too
-            many, too far away or not finite.
-    """
+    """The points `[N, 2 or 3]` of a file, float64. Raises ConfigError: begins with `where`: the file is missing,
+    unreadable or too large, or its points are too few, too many, too far away or not finite."""
     points = _read(Path(path).expanduser(), where)
     if points.ndim != 2 or points.shape[1] not in (2, 3):
         raise ConfigError(f"{where} has the shape {points.shape}; it must have two or three numbers in each line.")

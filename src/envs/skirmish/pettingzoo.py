@@ -83,11 +83,8 @@ class SkirmishParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[name-defined]
         return self._observations(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
-        """All living agents act.
-
-        Raises:
-            ValueError: a living agent without an action; with `illegal_actions="error"`, an illegal one.
-        """
+        """All living agents act. Raises ValueError: a living agent without an action; with `illegal_actions="error"`,
+        an illegal one."""
         missing = [agent for agent in self.agents if agent not in actions]
         if missing:
             raise ValueError(f"No action was given for {', '.join(missing)}.")

@@ -104,11 +104,8 @@ class Recorder:
         return self._battles.state.units[0].copy(), self._battles.outputs.avail_actions[0].copy()
 
     def save(self, folder: str, prefix: str, last_info: dict[str, Any]) -> Path:
-        """Write `<prefix or map>_<time>.jsonl`, never over another one.
-
-        Raises:
-            NotImplementedError: no episode has started.
-        """
+        """Write `<prefix or map>_<time>.jsonl`, never over another one. Raises NotImplementedError: no episode has
+        started."""
         if not self._moments:
             raise NotImplementedError("no episode has started, so there is nothing to save")
         battles = self._battles

@@ -186,11 +186,8 @@ class BattlesOnMaps:
         return {"maps": kept, "playing": self._playing.copy(), "episode": self._episode.copy()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from where `state_dict` was taken, in a batch of the same size on the same maps.
-
-        Raises:
-            ValueError: it was another size, or other maps.
-        """
+        """Continue from where `state_dict` was taken, in a batch of the same size on the same maps. Raises ValueError:
+        it was another size, or other maps."""
         if list(state["maps"]) != self.maps or np.shape(state["playing"]) != self._playing.shape:
             raise ValueError(
                 f"The state is of {len(state['playing'])} battles on {', '.join(state['maps'])}, not of "

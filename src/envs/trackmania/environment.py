@@ -107,11 +107,8 @@ class TrackManiaEnv:
         return {path: array[0] for path, array in observed(self._racing, self._outputs, self._number).items()}
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
-        """See `envs.contract.fields`; `envs.racing.results` has the info.
-
-        Raises:
-            ValueError: an action that does not exist.
-        """
+        """See `envs.contract.fields`; `envs.racing.results` has the info. Raises ValueError: an action that does not
+        exist."""
         action = int(np.asarray(actions["actions"]).reshape(()))
         if not 0 <= action < len(INPUTS):
             raise ValueError(f"the action is {action}; there are 0 to {len(INPUTS) - 1}.")

@@ -141,10 +141,7 @@ class UnityEnvironment(unity_environment.UnityEnvironment):
 
     def set_actions(self, agent_group: str, action: np.ndarray) -> None:  # type: ignore[override]
         """The actions of all agents of `get_step_result`, in its order; those of agents that are done are of no effect.
-
-        Raises:
-            UnityActionException: no such group, or actions of another shape.
-        """
+        Raises UnityActionException: no such group, or actions of another shape."""
         spec = self._spec(agent_group).action_spec
         group = self._open().groups[agent_group]
         given = spec.fitting(action, group.asking + group.ended, agent_group)

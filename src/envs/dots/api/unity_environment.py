@@ -147,11 +147,8 @@ class UnityEnvironment(BaseEnv):
         self._actions[behavior_name] = spec.action_spec.fitting(action, asking, behavior_name)
 
     def set_action_for_agent(self, behavior_name: str, agent_id: int, action: ActionTuple | np.ndarray) -> None:
-        """The action of one agent that asks.
-
-        Raises:
-            UnityActionException: no such behaviour or agent, or an action of another shape.
-        """
+        """The action of one agent that asks. Raises UnityActionException: no such behaviour or agent, or an action of
+        another shape."""
         spec = self._spec(behavior_name).action_spec
         group = self._open().groups[behavior_name]
         rows = np.flatnonzero(group.decisions().agent_id == agent_id)

@@ -16,11 +16,7 @@ class OutgoingMessage(BodyWriter):
         return bytes(self.body)
 
     def set_raw_bytes(self, buffer: bytes) -> None:
-        """Bytes instead of values.
-
-        Raises:
-            ValueError: values were written.
-        """
+        """Bytes instead of values. Raises ValueError: values were written."""
         if self.body:
             raise ValueError("set_raw_bytes() of a message that has values already")
         self.raw(buffer)

@@ -36,11 +36,8 @@ class Tracer:
         self.end(name)
 
     def finish(self) -> dict[str, float]:
-        """Seconds by path, and of each path without its parts as PATH[self], since the last call.
-
-        Raises:
-            AssertionError: a span is open.
-        """
+        """Seconds by path, and of each path without its parts as PATH[self], since the last call. Raises
+        AssertionError: a span is open."""
         assert not self._open, f"Tracer.finish(): open are {self.stack!r}."
         spent = {path: spent.seconds for path, spent in self._timer.totals().items()}
         own = {

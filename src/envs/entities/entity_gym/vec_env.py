@@ -135,11 +135,8 @@ class VecObs:
     end_of_episode_info: dict[int, EpisodeStats] = field(default_factory=dict)
 
     def extend(self, b: "VecObs") -> None:
-        """Append other environments; types, masks and visibilities that one side lacks are empty there, or true.
-
-        Raises:
-            MusterError: the other ones have an action that these lack.
-        """
+        """Append other environments; types, masks and visibilities that one side lacks are empty there, or true. Raises
+        MusterError: the other ones have an action that these lack."""
         mine, theirs = len(self.reward), len(b.reward)
         if unknown := [name for name in b.action_masks if name not in self.action_masks]:
             raise MusterError(f"VecObs.extend: only the other environments have the action '{unknown[0]}'.")
@@ -229,11 +226,8 @@ def has_global_entity(obs_space: ObsSpace, action_space: Mapping[ActionName, Act
 def batch_obs(
     obs: Sequence[Observation], obs_space: ObsSpace, action_space: Mapping[ActionName, ActionSpace]
 ) -> VecObs:
-    """Observations as one.
-
-    Raises:
-        MusterError: one does not fit the spaces; the message names the entity type or the action.
-    """
+    """Observations as one. Raises MusterError: one does not fit the spaces; the message names the entity type or the
+    action."""
     numbering = EntityNumbering(obs_space, action_space, acts=False)
     batch = batched(numbering.read(obs), obs_space, action_space)
     batch.end_of_episode_info = {i: one.end_of_episode_info for i, one in enumerate(obs) if one.end_of_episode_info}

@@ -38,11 +38,8 @@ def dumps(value: Any) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """What `dumps` wrote; nothing but values of these kinds is made.
-
-    Raises:
-        ValueError: it is damaged, or has others.
-    """
+    """What `dumps` wrote; nothing but values of these kinds is made. Raises ValueError: it is damaged, or has
+    others."""
     try:
         return unpacked(data, ragged_buffer_decode)
     except (TypeError, LookupError) as error:

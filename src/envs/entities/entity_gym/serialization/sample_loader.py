@@ -80,11 +80,8 @@ class Trace:
 
     @classmethod
     def load(cls, path: str, progress_bar: bool = False) -> "Trace":
-        """Read a file that this or entity-gym has written; nothing in it is run.
-
-        Raises:
-            MusterError: it is no such file, or is damaged.
-        """
+        """Read a file that this or entity-gym has written; nothing in it is run. Raises MusterError: it is no such
+        file, or is damaged."""
         try:
             with open_regular(path, LARGEST_FILE, follow_links=True) as file:
                 return cls.deserialize(file.read())
@@ -111,11 +108,8 @@ class Trace:
             raise MusterError(f"The recording cannot be read: {error}.") from None
 
     def episodes(self, include_incomplete: bool = False, progress_bar: bool = False) -> list[Episode]:
-        """The episodes by number; those that have not ended only if asked for.
-
-        Raises:
-            MusterError: the samples do not fit together.
-        """
+        """The episodes by number; those that have not ended only if asked for. Raises MusterError: the samples do not
+        fit together."""
         with _fitting():
             found = self._episodes()
         return sorted((e for e in found.values() if e.complete or include_incomplete), key=lambda e: e.number)
@@ -146,11 +140,8 @@ class Trace:
     def train_test_split(
         self, test_frac: float = 0.1, progress_bar: bool = False
     ) -> tuple[MergedSamples, MergedSamples]:
-        """The frames to train and to test on: the first samples are for tests, and no episode is on both sides.
-
-        Raises:
-            MusterError: the samples do not fit together.
-        """
+        """The frames to train and to test on: the first samples are for tests, and no episode is on both sides. Raises
+        MusterError: the samples do not fit together."""
         test, train, tested = MergedSamples(), MergedSamples(), set()
         wanted = test_frac * sum(len(sample.episode) for sample in self.samples)
         with _fitting():
