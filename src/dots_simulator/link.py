@@ -195,11 +195,7 @@ class Link:
             self._data[:kept] = old[:kept]
         self._data[capacity : capacity + self._group_bytes] = old[start : start + self._group_bytes]
         self._capacity, self._group_bytes, self._has_grown = capacity, group_bytes, True
-        for name, value in (
-            ("file_number", self._number),
-            ("side_capacity", capacity),
-            ("group_bytes", group_bytes),
-        ):
+        for name, value in (("file_number", self._number), ("side_capacity", capacity), ("group_bytes", group_bytes)):
             HEADER[name].write(self._header, value)
         self._renew_views()
 

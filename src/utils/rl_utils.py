@@ -175,12 +175,7 @@ def n_step_returns(
 
 
 def gae(
-    rewards: th.Tensor,
-    terminated: th.Tensor,
-    mask: th.Tensor,
-    values: th.Tensor,
-    gamma: float,
-    gae_lambda: float,
+    rewards: th.Tensor, terminated: th.Tensor, mask: th.Tensor, values: th.Tensor, gamma: float, gae_lambda: float
 ) -> tuple[th.Tensor, th.Tensor]:
     """Generalised advantage estimates (Schulman et al. 2016, eq. 16) and the TD(lambda) returns behind them.
 
@@ -273,13 +268,7 @@ def build_gae_targets(
 
 
 def build_target_q(
-    td_q: th.Tensor,
-    target_q: th.Tensor,
-    mac: th.Tensor,
-    mask: th.Tensor | None,
-    gamma: float,
-    td_lambda: float,
-    n: int,
+    td_q: th.Tensor, target_q: th.Tensor, mac: th.Tensor, mask: th.Tensor | None, gamma: float, td_lambda: float, n: int
 ) -> th.Tensor:
     """Tree-backup targets of n steps (Precup et al. 2000; DOP, Wang et al. 2021), in PyMARL2's call.
 

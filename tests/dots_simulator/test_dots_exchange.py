@@ -189,10 +189,7 @@ def test_another_version_is_refused_by_both_numbers(tmp_path, played):
     "wrong, message",
     [
         (lambda agent: agent.decide([1, 2], [np.zeros((2, 1))]), "shows 2 agents in a turn; it was registered with 1"),
-        (
-            lambda agent: agent.decide([1], [np.zeros(1)]),
-            r"observation 0 of 'One' has shape \(1,\); it must",
-        ),
+        (lambda agent: agent.decide([1], [np.zeros(1)]), r"observation 0 of 'One' has shape \(1,\); it must"),
         (lambda agent: agent.end([1], [], 0.0), "has 1 observations; 0 were given"),
         (lambda agent: agent.decide([1], ONE, 0.0, np.zeros((1, 3))), r"masks of 'One' have shape \(1, 3\)"),
     ],

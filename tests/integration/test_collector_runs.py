@@ -64,10 +64,7 @@ def test_turns_resume_exactly(tmp_path, algorithm, runner):
     assert metric_log(folder) == metric_log(tmp_path / "a")
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "runner"),
-    [("qmix", "episode"), ("masac", "rollout"), ("iqn", "parallel")],
-)
+@pytest.mark.parametrize(("algorithm", "runner"), [("qmix", "episode"), ("masac", "rollout"), ("iqn", "parallel")])
 def test_off_policy_learners_learn_from_collectors(tmp_path, monkeypatch, algorithm, runner):
     changes = {"batch_size_run": 1 if runner == "episode" else 2, "local_results_path": str(tmp_path)}
     config = config_of(algorithm, collectors={"runner": runner}, buffer_size=64, **changes)

@@ -104,8 +104,7 @@ def test_a_run_that_stopped_resumes_in_an_editor(tmp_path, editor, source):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("source", "signum"),
-    [("in_process", signal.SIGINT), ("in_process", signal.SIGKILL), ("workers", signal.SIGTERM)],
+    ("source", "signum"), [("in_process", signal.SIGINT), ("in_process", signal.SIGKILL), ("workers", signal.SIGTERM)]
 )
 def test_a_run_that_is_stopped_while_it_waits_leaves_no_file(tmp_path, source, signum):
     run = Command(*words(tmp_path, f"vector_env={source}"), cwd=tmp_path, own_children=True).wait_for("press Play")

@@ -172,10 +172,7 @@ def test_learning_shows_in_win_rates_against_the_past(tmp_path, logged, teams, p
 
 @pytest.mark.parametrize(
     ("runner", "changes"),
-    [
-        ("rollout", {"teams": TWO}),
-        ("episodes", {"config": "vdn", "collection": "async"}),
-    ],
+    [("rollout", {"teams": TWO}), ("episodes", {"config": "vdn", "collection": "async"})],
     ids=["rollout-two", "ahead-one"],
 )
 def test_killed_runs_end_as_undisturbed_ones(tmp_path, runner, changes):

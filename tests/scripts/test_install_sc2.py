@@ -98,11 +98,7 @@ SOURCE = "from smac.env import StarCraft2Env"
 @pytest.mark.parametrize(
     ("env", "message", "called"),
     [
-        (
-            {"CURL_HEAD_CODE": 22},
-            "blzdistsc2-a.akamaihd.net/Linux/SC2.4.10.zip cannot be had",
-            "curl",
-        ),
+        ({"CURL_HEAD_CODE": 22}, "blzdistsc2-a.akamaihd.net/Linux/SC2.4.10.zip cannot be had", "curl"),
         ({"CURL_STOPS_AT": 400, "CURL_CODE": 18}, "download: it stopped at 400 of 1000 bytes", "curl"),
         ({"CURL_STOPS_AT": 400}, "download: 400 bytes have come of the 1000", "curl"),
         ({"UNZIP_CODE": 3}, "unpack: unzip ended with code 3", "unzip"),

@@ -70,10 +70,7 @@ NAMES = {
         "BasicMAC._build_inputs(self, batch, t)",
         "BasicMAC._get_input_shape(self, scheme)",
     ),
-    "envs": (
-        "env_fn(env, **kwargs)",
-        "REGISTRY",
-    ),
+    "envs": ("env_fn(env, **kwargs)", "REGISTRY"),
     "envs.multiagentenv": (
         "MultiAgentEnv.step(self, actions)",
         "MultiAgentEnv.get_obs(self)",
@@ -115,18 +112,12 @@ NAMES = {
         "COMACritic._build_inputs(self, batch, t=None)",
         "COMACritic._get_input_shape(self, scheme)",
     ),
-    "modules.mixers.qmix": (
-        "QMixer.__init__(self, args)",
-        "QMixer.forward(self, agent_qs, states)",
-    ),
+    "modules.mixers.qmix": ("QMixer.__init__(self, args)", "QMixer.forward(self, agent_qs, states)"),
     "modules.mixers.qtran": (
         "QTranBase.__init__(self, args)",
         "QTranBase.forward(self, batch, hidden_states, actions=None)",
     ),
-    "modules.mixers.vdn": (
-        "VDNMixer.__init__(self)",
-        "VDNMixer.forward(self, agent_qs, batch)",
-    ),
+    "modules.mixers.vdn": ("VDNMixer.__init__(self)", "VDNMixer.forward(self, agent_qs, batch)"),
     "run": (
         "run(_run, _config, _log)",
         "evaluate_sequential(args, runner)",

@@ -10,12 +10,7 @@ from utils.config.merging import recursive_dict_update
 
 DRONES = {"mac": "pilot_mac", "learner": "pilot_learner", "lr": 0.01}
 SCHEDULES = {"episodes": "qmix", "episodes_continuous": "vdn", "rollout": "pqn_vdn"}
-SOURCES = [
-    ("batched", "pipe", 1),
-    ("in_process", "pipe", 1),
-    ("workers", "pipe", 2),
-    ("workers", "shared_memory", 1),
-]
+SOURCES = [("batched", "pipe", 1), ("in_process", "pipe", 1), ("workers", "pipe", 2), ("workers", "shared_memory", 1)]
 SETTINGS = {
     "env": "convoy",
     "env_args": {},

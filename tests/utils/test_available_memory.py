@@ -109,11 +109,7 @@ def test_sizes_that_do_not_fit_are_refused_if_the_memory_is_known():
 
 @pytest.mark.parametrize(
     "allocate",
-    [
-        lambda: np.zeros(2**62, dtype=np.uint8),
-        lambda: th.empty(2**62, dtype=th.uint8),
-        lambda: bytearray(2**62),
-    ],
+    [lambda: np.zeros(2**62, dtype=np.uint8), lambda: th.empty(2**62, dtype=th.uint8), lambda: bytearray(2**62)],
 )
 def test_allocations_that_fail_are_explained(allocate):
     with (

@@ -7,13 +7,7 @@ import pytest
 import torch as th
 
 from helpers import random_batch
-from utils.rl_utils import (
-    RunningMeanStd,
-    categorical_entropy,
-    episode_starts,
-    multinomial_entropy,
-    valid_transitions,
-)
+from utils.rl_utils import RunningMeanStd, categorical_entropy, episode_starts, multinomial_entropy, valid_transitions
 
 
 @pytest.mark.parametrize(

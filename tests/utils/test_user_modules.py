@@ -6,6 +6,7 @@ from types import ModuleType
 import pytest
 
 from envs.contract.optional import require
+from utils.config.imports import not_imported
 from utils.config.user_modules import imported
 from utils.errors import ConfigError
 
@@ -26,10 +27,7 @@ def test_importing_a_file_loads_no_other_module(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (
-            "import no_such_thing.at_all\n",
-            "the package 'no_such_thing', which is not installed. .*: pip install it",
-        ),
+        ("import no_such_thing.at_all\n", "the package 'no_such_thing', which is not installed. .*: pip install it"),
         ("from sys import no_such_name\n", r"which is installed and cannot be imported: ImportError: .*no_such_name"),
         ("\n1 / 0\n", r"cannot be imported: ZeroDivisionError: division by zero. To install it again: pip install it"),
     ],
@@ -53,3 +51,15 @@ def test_a_module_that_fails_is_told_from_one_that_is_missing(tmp_path, monkeypa
         imported("plugins", "own_package.other")
     with pytest.raises(ConfigError, match=r"No module named 'own_pakage', neither .* Did you mean 'own_package'\?"):
         imported("plugins", "own_pakage")
+
+
+def test_a_package_is_missing_for_a_while(tmp_path, monkeypatch):
+    (tmp_path / "some_package_of_a_test.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    with not_imported("some_package_of_a_test"), pytest.raises(ImportError):
+        import some_package_of_a_test
+    import some_package_of_a_test
+
+    with not_imported("some_package_of_a_test"):
+        import some_package_of_a_test  # noqa: F401
+    assert sys.modules.pop("some_package_of_a_test")

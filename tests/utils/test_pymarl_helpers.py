@@ -1,9 +1,20 @@
-"""PyMARL2's small helpers."""
+"""The small helpers of PyMARL and PyMARL2."""
 
+import pytest
 import torch as th
 import torch.nn as nn
 
+from utils.dict2namedtuple import convert
 from utils.th_utils import clip_by_tensor, get_parameters_num, orthogonal_init_
+
+
+def test_keys_become_fields_in_their_order():
+    settings = convert({"b": 1, "a": [2]})
+    assert (settings.b, settings.a) == (1, [2])
+    assert tuple(settings) == (1, [2])
+    assert convert({}) == ()
+    with pytest.raises(ValueError, match="valid identifiers"):
+        convert({"a b": 1})
 
 
 def test_parameters_are_counted_in_thousands():
