@@ -101,7 +101,7 @@ def test_nothing_is_said_where_nothing_is_chosen(changes):
 def test_all_teams_act_together(tmp_path):
     """A decision is for the agents of all teams; if one has to stay with the learner, all do."""
     config = config_of_teams(tmp_path, "rollout")
-    assert _choice(config)[1].endswith("mac=pilot_mac with agent=rnn has no fast way of acting on the CPU.")
+    assert _choice(config)[1].endswith("mac=policy_mac with agent=ff has no fast way of acting on the CPU.")
     with assembled(config) as parts:
         agents = sum(parts.runner.spec.groups.values())
     copies = SMALL // agents + 1

@@ -2,7 +2,6 @@
 
 import pytest
 
-import convoy_team
 import declared_envs
 from own_parts import registries_restored
 from records.logger import Logger
@@ -10,9 +9,8 @@ from records.logger import Logger
 
 @pytest.fixture
 def team_parts():
-    """The convoy, its drones' parts, and the other environments with groups are registered."""
+    """The environments with groups are registered."""
     with registries_restored():
-        convoy_team.register()
         declared_envs.register()
         yield
 

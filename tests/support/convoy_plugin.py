@@ -1,7 +1,5 @@
-"""A plugin: the parts of `convoy_team` and `declared_envs`, for runs in separate processes."""
+"""A plugin: the environments of `declared_envs`, for runs in separate processes."""
 
-import convoy_team
 import declared_envs
 
-convoy_team.register()
 declared_envs.register()

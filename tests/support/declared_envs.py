@@ -1,4 +1,4 @@
-"""Two small environments that declare their fields: twin groups in a duel, and scouts with a picture each."""
+"""Small environments that declare their fields: twin groups in a duel, scouts with a picture each, and the convoy."""
 
 import numpy as np
 
@@ -97,6 +97,8 @@ class Scouts:
 
 
 def register() -> None:
-    """Bring both into the registry."""
+    """Bring them into the registry."""
+    description, batched = "trucks and drones, for tests", "convoy:ConvoyBatch"
+    environments.declare("convoy", "convoy:Convoy", description, light=True, batched=batched)
     environments.declare("duel", "declared_envs:Duel", "for tests", light=True)
     environments.declare("scouts", "declared_envs:Scouts", "for tests", light=True)

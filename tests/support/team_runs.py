@@ -4,17 +4,17 @@ from pathlib import Path
 
 import torch as th
 
-import convoy_team
 from cli.compose import compose_config
 from utils.config.merging import recursive_dict_update
 
-DRONES = {"mac": "pilot_mac", "learner": "pilot_learner", "lr": 0.01}
+# their actions are continuous, in two branches
+DRONES = {"config": "ppo", "critic": "own", "minibatches": 1, "epochs": 1, "lr": 0.01}
 SCHEDULES = {"episodes": "qmix", "episodes_continuous": "vdn", "rollout": "pqn_vdn"}
 SOURCES = [("batched", "pipe", 1), ("in_process", "pipe", 1), ("workers", "pipe", 2), ("workers", "shared_memory", 1)]
 SETTINGS = {
     "env": "convoy",
     "env_args": {},
-    "plugins": [str(Path(convoy_team.__file__).with_name("convoy_plugin.py"))],
+    "plugins": [str(Path(__file__).with_name("convoy_plugin.py"))],
     "batch_size_run": 2,
     "batch_size": 4,
     "buffer_size": 6,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import convoy_team
+import declared_envs
 from convoy import DRONES, TRUCKS, Convoy
 from envs.contract.seeds import environment_seed
 from envs.contract.validation import InvalidEnvironmentError
@@ -21,7 +21,7 @@ WAYS = ["batched", "in_process", *[f"workers {name} {count}" for name in TRANSPO
 @pytest.fixture(autouse=True)
 def parts():
     with registries_restored():
-        convoy_team.register()
+        declared_envs.register()
         yield
 
 
@@ -129,7 +129,7 @@ def test_a_state_is_resumed_in_the_midst_of_an_episode(make, way):
     ],
 )
 def test_differences_from_the_declaration_are_named(way, wrong, message):
-    convoy_team.environments.declare("wrong_convoy", WrongConvoy, "breaks its word")
+    environments.declare("wrong_convoy", WrongConvoy, "breaks its word")
     name, transport, count = [*way.split(), "pipe", "1"][:3]
     args = make_args(
         env="wrong_convoy",
