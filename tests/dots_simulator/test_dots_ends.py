@@ -5,13 +5,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
 from test_dots_c import needs_compiler, program  # noqa: F401
 
 from dots_trainers import Trainer, Trainer0
+from processes import all_end
 
 pytestmark = pytest.mark.slow
 
@@ -40,14 +40,6 @@ time.sleep(60)
 """
 
 
-def is_running(pid):
-    """Whether a process, of another parent, has not ended; that parent may take its time to notice."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def ends_without_a_trace(kind, folder, woken, locks, command):
     support = str(Path(__file__).resolve().parents[1] / "support")
     arguments = [support, kind, str(folder), str(woken), locks, *map(str, command)]
@@ -57,10 +49,7 @@ def ends_without_a_trace(kind, folder, woken, locks, command):
     trainer.send_signal(signal.SIGKILL)
     trainer.wait()
     trainer.stdout.close()
-    deadline = time.monotonic() + 5
-    while is_running(pid) or os.listdir(folder):
-        assert time.monotonic() < deadline, f"process {pid} has not ended, or left {os.listdir(folder)}"
-        time.sleep(0.01)
+    assert all_end([pid], 5) and os.listdir(folder) == []
 
 
 @pytest.mark.parametrize("kind", ["Trainer", "Trainer0"])

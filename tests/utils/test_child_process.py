@@ -10,26 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from processes import all_end
 from utils.processes import child_process
 from utils.processes.child_process import CONTEXT, ChildProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="signals and process groups")]
 pytestmark.append(pytest.mark.usefixtures("spawned"))
-SRC = Path(__file__).resolve().parents[2] / "src"
-
-
-def _gone(pid, seconds=10.0):
-    """Whether the process ends within so long; one that waits for its parent's `wait` has ended."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-            os.kill(pid, 0)
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def answer(pipe, word):
@@ -71,7 +57,7 @@ def test_signals_are_the_parents_matter(signum):
     assert child.alive
     child.kill()
     assert not child.alive
-    assert _gone(grandchild)
+    assert all_end([grandchild])
 
 
 def test_a_signal_while_starting_is_not_lost_for_the_parent():
@@ -93,7 +79,7 @@ def test_children_of_a_child_hear_signals_again():
     child, pipe = _started(sleep_with_a_child)
     grandchild = pipe.recv()
     os.kill(grandchild, signal.SIGTERM)
-    assert _gone(grandchild)
+    assert all_end([grandchild])
     child.kill()
 
 
@@ -104,7 +90,7 @@ def test_a_child_that_does_not_end_is_killed_in_time():
     child.end(seconds=0.3)
     assert 0.3 <= time.monotonic() - start < 5
     assert not child.alive
-    assert _gone(grandchild)
+    assert all_end([grandchild])
 
 
 def test_a_child_that_is_not_heard_of_but_lives_is_killed(monkeypatch):
@@ -126,7 +112,7 @@ def test_how_a_child_was_killed_and_its_group_with_it():
     grandchild = pipe.recv()
     os.kill(child.pid, signal.SIGKILL)
     assert child.died("reset()").startswith("died in reset(): killed by SIGKILL. ")
-    assert _gone(grandchild), "what it has started ends with it"
+    assert all_end([grandchild]), "what it has started ends with it"
 
 
 def test_a_child_that_hangs():
@@ -136,11 +122,12 @@ def test_a_child_that_hangs():
         "did not answer to step() for 2.5 seconds (worker_timeout) and was killed."
     )
     assert not child.alive
-    assert _gone(grandchild)
+    assert all_end([grandchild])
 
 
 PARENT = """
 import sys, time
+from processes import all_end
 from utils.processes import child_process
 from test_child_process import CONTEXT, sleep_with_a_child
 
@@ -159,7 +146,7 @@ if __name__ == "__main__":
 def test_a_child_ends_after_its_parent_was_killed(tmp_path):
     """With what it has started, though it never looks."""
     (tmp_path / "parent.py").write_text(PARENT)
-    path = f"{SRC}:{Path(__file__).parent}"
+    path = os.pathsep.join([*sys.path, str(Path(__file__).parent)])
     parent = subprocess.Popen(
         [sys.executable, str(tmp_path / "parent.py")],
         stdout=subprocess.PIPE,
@@ -170,4 +157,4 @@ def test_a_child_ends_after_its_parent_was_killed(tmp_path):
     parent.kill()
     parent.wait()
     assert len(pids) == 2
-    assert all(_gone(pid) for pid in pids)
+    assert all_end(pids)
