@@ -60,7 +60,7 @@ def _copies(config):
 
 
 def _states(mac):
-    networks = [mac.agent, *([mac.normalisers] if hasattr(mac, "normalisers") else [])]
+    networks = [mac.agent, *([mac.normalisers] if mac.normalisers else [])]
     return [value for network in networks for value in network.state_dict().values()]
 
 

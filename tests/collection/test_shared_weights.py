@@ -12,6 +12,7 @@ import torch.nn as nn
 from collection.collector_board import CollectorBoard
 from collection.weights import SharedWeights, weights_of
 from components.batch_state import batch_arrays, batch_of_arrays
+from controllers.teams import TeamControllers
 from helpers import empty_batch, random_batch
 from utils.processes.child_process import CONTEXT, ChildProcess
 
@@ -97,7 +98,8 @@ class TestSharedWeights:
         child.end()
 
     def test_teams_share_the_weights_of_all(self):
-        teams = SimpleNamespace(teams={"red": SimpleNamespace(mac=_MAC(1)), "blue": SimpleNamespace(mac=_MAC(2))})
+        teams = object.__new__(TeamControllers)
+        teams.teams = {"red": SimpleNamespace(mac=_MAC(1)), "blue": SimpleNamespace(mac=_MAC(2))}
         assert {float(w.flatten()[0]) for w in weights_of(teams)} == {1.0, 2.0}
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import declared_envs
 from convoy import DRONES, TRUCKS, Convoy
+from envs import REGISTRY as environments
 from envs.contract.seeds import environment_seed
 from envs.contract.validation import InvalidEnvironmentError
 from helpers import make_args
