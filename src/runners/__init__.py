@@ -61,7 +61,7 @@ REGISTRY.declare(
 )
 REGISTRY.declare(
     "batched",
-    "runners.continuous_runner:batched_runner",
+    "runners.batched_runner:batched_runner",
     "episodes, or by batched_mode episodes_continuous",
     outlasts={"batched_mode": "continuous"},
     options={

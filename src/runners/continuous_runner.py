@@ -9,11 +9,9 @@ from components.batch_state import batch_state, put_batch_state
 from components.episode_buffer import EpisodeBatch
 from components.recent_steps import RecentSteps
 from components.step_writer import StepWriter
-from runners import REGISTRY
 from runners.auto_reset import AutoResetPlay, FinishedEpisode
 from runners.playing import EpisodesRunner
 from runners.started import kept
-from utils.config.merging import with_defaults
 
 
 class EpisodeCollector:
@@ -143,10 +141,3 @@ class ContinuousRunner(EpisodesRunner):
         ends = {(row, episode.length - 1): episode.info for row, episode in enumerate(finished)}
         self._take_ends(batch, ends, test_mode=False)
         return batch
-
-
-def batched_runner(args, logger) -> EpisodesRunner:
-    """`batch_size_run` episodes a call; by `batched_mode`, copies wait for each other (synchronous) or do not."""
-    args = with_defaults(args, REGISTRY.defaults_of(batched_runner))
-    kind = ContinuousRunner if args.batched_mode == "continuous" else EpisodesRunner
-    return kind(args, logger)
