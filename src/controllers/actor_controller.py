@@ -6,7 +6,7 @@ import torch as th
 
 from components.noise import ActionNoise
 from controllers import REGISTRY
-from controllers.decisions import Decision
+from controllers.decisions import Decision, extras_of_policy
 from controllers.hidden_states import for_all_agents
 from controllers.policy_controller import PolicyMAC
 from modules.agents import REGISTRY as agent_REGISTRY
@@ -92,11 +92,7 @@ class ActorMAC(PolicyMAC):
             actions = self._random(outputs, masks)
         else:
             actions = self._explored(policy.sample(), outputs, masks, rows, fresh, t_env)
-        extras = {
-            "log_prob": lambda: policy.log_prob(actions).unsqueeze(-1),
-            "entropy": lambda: policy.entropy().unsqueeze(-1),
-        }
-        return Decision(self.policy.shaped(actions), extras)
+        return Decision(self.policy.shaped(actions), extras_of_policy(policy, actions))
 
     def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
         """Outputs at step `t`, `[B, n, size]`; from now on every episode has begun."""

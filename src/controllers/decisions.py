@@ -15,6 +15,7 @@ from components.one_copy import received
 from controllers.contract import controller
 from controllers.hidden_states import memory_fields, reset_where
 from envs.contract.groups import BEGINS, PRESENT
+from modules.policies.distributions import Joint
 from utils.errors import ConfigError
 from utils.rl_utils import categorical_entropy
 from utils.tensors.schemes import AGENTS, MEMORY
@@ -79,6 +80,14 @@ def extras_of_choice(outputs: th.Tensor, avail_actions: th.Tensor, chosen: th.Te
         extras["log_prob"] = lambda: policy().gather(-1, chosen.unsqueeze(-1)).log()
         extras["entropy"] = lambda: categorical_entropy(policy()).unsqueeze(-1)
     return extras
+
+
+def extras_of_policy(policy: Joint, actions: Any) -> dict[str, Extra]:
+    """Extras of actions `[rows, n, ...]` drawn from a distribution, each `[rows, n, 1]`."""
+    return {
+        "log_prob": lambda: policy.log_prob(actions).unsqueeze(-1),
+        "entropy": lambda: policy.entropy().unsqueeze(-1),
+    }
 
 
 def best_of(outputs: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:

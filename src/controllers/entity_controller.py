@@ -1,6 +1,6 @@
 """The controller of environments of entities: one network sees all entities and acts for all actors."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch.nn as nn
 from components.one_copy import received
 from components.packing import AllSteps, PackedSteps
 from controllers import REGISTRY
-from controllers.decisions import Decision
+from controllers.decisions import Decision, extras_of_policy
 from controllers.one_network import OneNetwork
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.critics.entity_values import take_in
@@ -58,10 +58,7 @@ class EntityMAC(OneNetwork):
         outputs = self._outputs(self._arguments(lambda key: batch[key][rows, t]))
         policy = self.distribution(outputs, {"avail_actions": batch["avail_actions"][rows, t]})
         actions = policy.mode() if test_mode and self.args.test_greedy else policy.sample()
-        extras: dict[str, th.Tensor | Callable[[], th.Tensor]] = {
-            "log_prob": lambda: policy.log_prob(actions).unsqueeze(-1),
-            "entropy": lambda: policy.entropy().unsqueeze(-1),
-        }
+        extras = extras_of_policy(policy, actions)
         if self.has_values:
             extras["value"] = lambda: outputs[..., -1:]
         extras["policy"] = extras["probs"] = lambda: policy.branches["actions"].probs

@@ -11,7 +11,7 @@ import torch.nn as nn
 from checkpoints.model_files import load_weights, save_weights
 from controllers import REGISTRY
 from controllers.basic_controller import BasicMAC
-from controllers.decisions import Decision
+from controllers.decisions import Decision, extras_of_policy
 from controllers.one_network import copy_weights
 from modules.initialisation import orthogonal
 from modules.policies.distributions import Joint
@@ -60,10 +60,7 @@ class PolicyMAC(BasicMAC):
                 outputs = outputs[rows]
             policy = self.distribution(outputs, {mask: batch[mask][rows, t] for mask in self.policy.masks})
             actions = policy.mode() if test_mode and self.args.test_greedy else policy.sample()
-        extras = {
-            "log_prob": lambda: policy.log_prob(actions).unsqueeze(-1),
-            "entropy": lambda: policy.entropy().unsqueeze(-1),
-        }
+        extras = extras_of_policy(policy, actions)
         if self.has_values:
             extras["value"] = lambda: self.values(outputs).unsqueeze(-1)
         if list(policy.branches) == ["actions"] and hasattr(policy.branches["actions"], "probs"):

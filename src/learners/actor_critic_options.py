@@ -1,9 +1,8 @@
 """The config keys of actor-critic learners."""
 
-from learners.options import EPOCHS, LR_FINISH, STANDARDISE, TARGET_UPDATES, TARGETS, TD_LAMBDA
+from learners.options import CRITIC, EPOCHS, LR_FINISH, STANDARDISE, TARGET_UPDATES, TARGETS, TD_LAMBDA
 from utils.config.normaliser_options import NORMALISER_COUNT
 from utils.config.options import FREE, SHAPES, SHARED, STEPS, Option
-from utils.config.reach import NOWHERE
 
 N_STEP = {
     "q_nstep": Option(
@@ -21,9 +20,7 @@ ACTOR_CRITIC = {
     **TARGET_UPDATES,
     **N_STEP,
     **STANDARDISE,
-    "critic": Option(
-        SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES, reaches=NOWHERE
-    ),
+    "critic": CRITIC,
     "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
     "gae_lambda": Option(0.95, "lambda of generalised advantage estimates, 0 to 1", at_least=0, at_most=1),
     "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0, schedule=True),
@@ -122,9 +119,7 @@ COMA = {
     **TARGETS,
     **N_STEP,
     **STANDARDISE,
-    "critic": Option(
-        SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES, reaches=NOWHERE
-    ),
+    "critic": CRITIC,
     "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
     "critic_steps": Option(
         "columns",

@@ -1,5 +1,7 @@
 """The config keys that every learner reads, and those that several of them share."""
 
+from dataclasses import replace
+
 from utils.config.options import COPIES, EPISODES, FREE, SHAPES, SHARED, STEPS, Option
 from utils.config.reach import NOWHERE
 
@@ -111,21 +113,22 @@ LR_FINISH = Option(
     at_least=0,
     until_t_max=True,
 )
+CRITIC = Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES, reaches=NOWHERE)
+# target_update_interval_or_tau of learners whose target networks follow by updates only
+BY_UPDATES = Option(
+    0.005,
+    "how target networks follow: above 1, a copy every so many updates; up to 1, by this share in each",
+    above=0,
+    at_most=EPISODES,
+    driven=True,
+)
 # off-policy actor-critics
 OFF_POLICY = {
-    "critic": Option(
-        SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES, reaches=NOWHERE
-    ),
+    "critic": CRITIC,
     "critic_lr": Option(SHARED, "learning rate of the critic", above=0, driven=True),
     "critic_loss": Option("mse", "of the critic's errors: mse, or smooth_l1", choices=("mse", "smooth_l1")),
     "policy_delay": Option(1, "updates of the critic for each of the policy", at_least=1, at_most=COPIES),
-    "target_update_interval_or_tau": Option(
-        0.005,
-        "how target networks follow: above 1, a copy every so many updates; up to 1, by this share in each",
-        above=0,
-        at_most=EPISODES,
-        driven=True,
-    ),
+    "target_update_interval_or_tau": BY_UPDATES,
     "target_update_every": TARGET_UPDATE_EVERY,
 }
 DETERMINISTIC = {
@@ -188,13 +191,7 @@ IQN = {
     "weight_decay": Option(
         0.0, "after each update, weights shrink by this share of the learning rate", at_least=0, at_most=1, driven=True
     ),
-    "target_update_interval_or_tau": Option(
-        0.02,
-        "how target networks follow: above 1, a copy every so many updates; up to 1, by this share in each",
-        above=0,
-        at_most=EPISODES,
-        driven=True,
-    ),
+    "target_update_interval_or_tau": replace(BY_UPDATES, default=0.02),
     "target_update_every": Option(
         1, "updates for each that target networks follow", at_least=1, at_most=COPIES, live=True
     ),

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 import torch as th
 
-from learners.n_step import n_step_targets
+from learners.q_targets import n_step_targets
 
 GAMMA = 0.5
-# rewards 1, 2, 3 and what padding holds; V = 16, 8, 4, 2 of the states; three transitions of four columns
+# rewards 1, 2, 3 and what padding holds; V = 16, 8, 4, 2 of the states; three transitions of four steps
 REWARDS, VALUES = [1.0, 2.0, 3.0], [16.0, 8.0, 4.0, 2.0]
 
 
 def targets(length, terminated, **settings):
-    """Of a row with `length` of three steps."""
-    column = lambda x: th.tensor(x).view(1, -1, 1)  # noqa: E731
+    """Of an episode with `length` of three steps."""
+    field = lambda x: th.tensor(x).view(1, -1, 1)  # noqa: E731
     mask = [float(t < length) for t in range(3)]
     ends = [float(terminated and t == length - 1) for t in range(3)]
     args = SimpleNamespace(gamma=GAMMA, **settings)
-    return n_step_targets(column(REWARDS), column(ends), column(mask), column(VALUES), args).flatten().tolist()
+    return n_step_targets(field(REWARDS), field(ends), field(mask), field(VALUES), args).flatten().tolist()
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,11 @@ def targets(length, terminated, **settings):
         (3, False, None, [3.0, 4.0, 4.0]),
         (3, False, True, [3.0, 4.0, 4.0]),
         (3, False, False, [3.0, 3.5, 3.0]),
-        # the last step ends the episode: nothing follows, but EPyMARL's value of the last column
+        # the last step ends the episode: nothing follows, but EPyMARL's value of the last step
         (3, True, None, [3.0, 3.5, 3.0]),
         (3, True, True, [3.0, 4.0, 4.0]),
         (3, True, False, [3.0, 3.5, 3.0]),
-        # two of three steps: EPyMARL's returns from the second one on, padding's too, reach the last column
+        # two of three steps: EPyMARL's returns from the second one on, padding's too, reach the last step
         (2, True, None, [2.0, 2.0, 0.0]),
         (2, True, True, [2.0, 2.5, 1.0]),
         (2, True, False, [2.0, 2.0, 0.0]),
