@@ -17,15 +17,35 @@ def unrolled(agent, inputs, start):
     return [x.view(length, rows, -1) for x in agent.sequence(encoded, [rows] * length, start)]
 
 
-def test_the_recurrent_agent_is_a_gru_between_two_layers():
-    agent = RNNAgent(6, make_args(rnn_hidden_dim=5))
+def torchs(layer, w):
+    """PyTorch's layer of 5 units, with the weights of an agent's cell."""
+    made = layer(5, 5)
+    made.load_state_dict({f"{name}_l0": w[f"rnn.{name}"] for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")})
+    return made
+
+
+def normalised(x, w, layer):
+    """Layer normalisation written out, where the agent has it."""
+    if f"norm{layer}.weight" not in w:
+        return x
+    centred = x - x.mean(-1, keepdim=True)
+    deviation = centred.square().mean(-1, keepdim=True)
+    return centred / (deviation + 1e-5).sqrt() * w[f"norm{layer}.weight"] + w[f"norm{layer}.bias"]
+
+
+@pytest.mark.parametrize("use_rnn", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "options"), [(RNNAgent, {}), (RNNLayerNormAgent, {}), (RNNAgent, {"layer_norm": True})]
+)
+def test_the_recurrent_agent_is_a_gru_or_a_layer_between_two_layers(kind, options, use_rnn):
+    agent = kind(6, make_args(rnn_hidden_dim=5, use_rnn=use_rnn, **options))
     fill(agent.parameters())
     w = agent.state_dict()
-    gru = th.nn.GRU(5, 5)
-    gru.load_state_dict({f"{name}_l0": w[f"rnn.{name}"] for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")})
+    assert ("norm1.weight" in w) == ("norm2.weight" in w) == (kind is RNNLayerNormAgent or "layer_norm" in options)
     inputs, start = th.randn(7, 4, 6), th.randn(1, 4, 5)
-    hidden, _ = gru(th.clamp(inputs @ w["fc1.weight"].T + w["fc1.bias"], min=0), start)
-    expected = hidden @ w["fc2.weight"].T + w["fc2.bias"]
+    x = normalised(inputs @ w["fc1.weight"].T + w["fc1.bias"], w, 1).clamp(min=0)
+    hidden = torchs(th.nn.GRU, w)(x, start)[0] if use_rnn else (x @ w["rnn.weight"].T + w["rnn.bias"]).clamp(min=0)
+    expected = normalised(hidden, w, 2) @ w["fc2.weight"].T + w["fc2.bias"]
     outputs, states = unrolled(agent, inputs, start)
     th.testing.assert_close(outputs, expected)
     th.testing.assert_close(states, hidden)
@@ -33,6 +53,7 @@ def test_the_recurrent_agent_is_a_gru_between_two_layers():
     for t in range(7):
         q, h = agent(inputs[t], h)
         th.testing.assert_close(q, expected[t])
+        th.testing.assert_close(h, hidden[t])
 
 
 def test_names_of_the_weights_are_pymarls():
@@ -60,45 +81,15 @@ def test_the_lstm_agent_is_an_lstm_between_two_layers(layer_norm):
     agent = LSTMAgent(6, make_args(rnn_hidden_dim=5, layer_norm=layer_norm))
     fill(agent.parameters())
     w = agent.state_dict()
-    lstm = th.nn.LSTM(5, 5)
-    lstm.load_state_dict({f"{name}_l0": w[f"rnn.{name}"] for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")})
-    norm = [
-        (lambda x, k=k: th.nn.functional.layer_norm(x, (5,), w[f"norm{k}.weight"], w[f"norm{k}.bias"]))
-        if layer_norm
-        else (lambda x: x)
-        for k in (1, 2)
-    ]
+    assert ("norm1.weight" in w) == ("norm2.weight" in w) == layer_norm
     inputs, start = th.randn(7, 4, 6), (th.randn(1, 4, 5), th.randn(1, 4, 5))
-    hidden, (_, cell) = lstm(norm[0](inputs @ w["fc1.weight"].T + w["fc1.bias"]).clamp(min=0), start)
+    x = normalised(inputs @ w["fc1.weight"].T + w["fc1.bias"], w, 1).clamp(min=0)
+    hidden, (_, cell) = torchs(th.nn.LSTM, w)(x, start)
     encoded = agent.encode(RowInputs(inputs.flatten(0, 1)))
     outputs, (states, cells) = agent.sequence(encoded, [4] * 7, start)
-    th.testing.assert_close(outputs.view(7, 4, -1), norm[1](hidden) @ w["fc2.weight"].T + w["fc2.bias"])
+    th.testing.assert_close(outputs.view(7, 4, -1), normalised(hidden, w, 2) @ w["fc2.weight"].T + w["fc2.bias"])
     th.testing.assert_close(states.view(7, 4, 5), hidden)
     th.testing.assert_close(cells.view(7, 4, 5)[-1:], cell)
-
-
-@pytest.mark.parametrize(("kind", "options"), [(RNNLayerNormAgent, {}), (RNNAgent, {"layer_norm": True})])
-def test_the_recurrent_agent_with_layer_normalisation(kind, options):
-    agent = kind(6, make_args(rnn_hidden_dim=5, **options))
-    fill(agent.parameters())
-    w = agent.state_dict()
-
-    def normalised(x, layer):
-        deviation = ((x - x.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True)
-        centred = (x - x.mean(-1, keepdim=True)) / (deviation + 1e-5).sqrt()
-        return centred * w[f"{layer}.weight"] + w[f"{layer}.bias"]
-
-    inputs, start = th.randn(7, 4, 6), th.randn(4, 5)
-    outputs, states = unrolled(agent, inputs, start)
-    h = start
-    for t in range(7):
-        x = th.clamp(normalised(inputs[t] @ w["fc1.weight"].T + w["fc1.bias"], "norm1"), min=0)
-        q, after = agent(inputs[t], h)
-        h = agent.rnn(x, h)
-        th.testing.assert_close(after, h)
-        th.testing.assert_close(q, normalised(h, "norm2") @ w["fc2.weight"].T + w["fc2.bias"])
-        th.testing.assert_close(outputs[t], q)
-        th.testing.assert_close(states[t], h)
 
 
 # those of entities have inputs of other forms: tests/controllers/test_entity_controller.py, test_teams_of_entities.py
@@ -160,26 +151,3 @@ class _StepByStep(Agent):
 )
 def test_an_agent_that_changes_a_step_but_not_the_sequence_is_not_unrolled_at_once(agent, expected):
     assert agent.supports_packing is expected
-
-
-@pytest.mark.parametrize("name", ["rnn", "rnn_layernorm"])
-def test_without_use_rnn_a_layer_stands_in_the_place_of_the_gru(name):
-    agent = REGISTRY[name](6, make_args(rnn_hidden_dim=5, use_rnn=False))
-    fill(agent.parameters())
-    w = agent.state_dict()
-    assert w["rnn.weight"].shape == (5, 5)
-    norm = (
-        (lambda x, i: th.nn.functional.layer_norm(x, (5,), w[f"norm{i}.weight"], w[f"norm{i}.bias"]))
-        if ("norm1.weight" in w)
-        else (lambda x, i: x)
-    )
-    inputs, start = th.randn(7, 4, 6), th.randn(1, 4, 5)
-    x = norm(inputs @ w["fc1.weight"].T + w["fc1.bias"], 1).relu()
-    hidden = (x @ w["rnn.weight"].T + w["rnn.bias"]).relu()
-    expected = norm(hidden, 2) @ w["fc2.weight"].T + w["fc2.bias"]
-    outputs, states = unrolled(agent, inputs, start)
-    th.testing.assert_close(outputs, expected)
-    th.testing.assert_close(states, hidden)
-    q, h = agent(inputs[3], start)
-    th.testing.assert_close(q, expected[3])
-    th.testing.assert_close(h, hidden[3])
