@@ -22,7 +22,7 @@ SCHEME["hidden_before"] = {"vshape": (1,), "group": "agents", "episode_const": T
 
 @dataclass
 class World:
-    """One environment, by column: what its agents show; and what can be learned from it, as `learned` says."""
+    """One environment, by step: what its agents show; and what can be learned from it, as `learned` says."""
 
     present: np.ndarray
     begins: np.ndarray
@@ -32,7 +32,7 @@ class World:
     terminated: np.ndarray
     truncated: np.ndarray
     over: np.ndarray
-    decisions: np.ndarray  # of the agent before this column: a controller's memory
+    decisions: np.ndarray  # of the agent before this step: a controller's memory
     learned: list[tuple] = field(default_factory=list)
 
 
@@ -76,14 +76,14 @@ def world(dice, asking):
 
 
 def rollout(worlds, starts, make):
-    """The raw rollout from these columns on, and where the next ones start."""
+    """The raw rollout from these steps on, and where the next ones start."""
     batch = make(ROLLOUT + 1)
     data, place = batch.data.transition_data, [slice(start, start + ROLLOUT + 1) for start in starts]
     data["filled"][:] = 1
     for b, (one, part) in enumerate(zip(worlds, place, strict=True)):
         for key in ("present", "begins", "obs", "closing"):
             data[key][b, ..., 0] = th.as_tensor(getattr(one, key)[part])
-        # the last column has no step yet
+        # the last frame has no step yet
         steps = slice(part.start, part.stop - 1)
         data["reward"][b, :-1, :, 0] = th.as_tensor(one.reward[steps])
         for key in ("terminated", "truncated"):
@@ -114,9 +114,9 @@ def test_every_decision_is_learned_from_once_however_rollouts_cut(asking):
     while max(starts) + ROLLOUT + 1 <= STEPS:
         batch, ends = rollout(worlds, starts, make)
         for t in range(ROLLOUT):
-            columns = [start + t for start in starts]
-            observed = {"present": np.stack([one.present[at] for one, at in zip(worlds, columns, strict=True)])}
-            known = [th.as_tensor(one.decisions[at]) for one, at in zip(worlds, columns, strict=True)]
+            now = [start + t for start in starts]
+            observed = {"present": np.stack([one.present[at] for one, at in zip(worlds, now, strict=True)])}
+            known = [th.as_tensor(one.decisions[at]) for one, at in zip(worlds, now, strict=True)]
             kept.asked(observed, {"hidden_before": th.stack(known).unsqueeze(-1).float()}, batch)
         whole = kept.precede(batch)
         found, since = by_stream(whole, groups, make)
@@ -124,7 +124,7 @@ def test_every_decision_is_learned_from_once_however_rollouts_cut(asking):
             seen[b] += transitions
         _memory_is_that_before_the_first_decision(found, worlds)
         kept.keep(whole, since)
-        carried += sum(int((columns >= 0).sum()) for columns in since.values())
+        carried += sum(int((steps >= 0).sum()) for steps in since.values())
         restored = OpenDecisions(groups, make, longest=STEPS)
         restored.load_state_dict(kept.state_dict())
         starts, kept = ends, restored
@@ -148,11 +148,11 @@ def test_a_decision_that_stays_open_for_too_long_is_given_up():
     groups, batch = stream_groups(SPEC), make(ROLLOUT + 1)
     batch.data.transition_data["filled"][:] = 1
     batch.data.transition_data["present"][0, 1, 0] = 1
-    for longest, columns in ((4, 4 + ROLLOUT + 1), (3, ROLLOUT + 1)):
+    for longest, length in ((4, 4 + ROLLOUT + 1), (3, ROLLOUT + 1)):
         kept = OpenDecisions(groups, make, longest)
         _, since = by_stream(batch, groups, make)
         assert since["agents"].tolist() == [[1, -1], [-1, -1], [-1, -1]]
         kept.keep(batch, since)
-        assert kept.precede(batch).max_seq_length == columns
+        assert kept.precede(batch).max_seq_length == length
     kept.forget()
     assert kept.precede(batch) is batch

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from components.packing import PackedSteps
 
 
-def _filled(lengths, columns):
-    return th.tensor([[[int(t < length)] for t in range(columns)] for length in lengths])
+def _filled(lengths, steps):
+    return th.tensor([[[int(t < length)] for t in range(steps)] for length in lengths])
 
 
 def test_steps_stand_time_first_and_longer_episodes_first():

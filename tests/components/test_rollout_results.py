@@ -21,12 +21,12 @@ Q_VALUES = {"vshape": (12,), "group": "agents", "decision": True}
 GREEDY = {"vshape": (1,), "group": "agents", "decision": True, "dtype": th.uint8}
 
 
-def batch_of(rows, columns, decisions=True, **options):
+def batch_of(size, steps, decisions=True, **options):
     options = Options(seed=1, zones_ahead=1, **options)
-    spec = EnvSpec(fields_of(options), {"agents": options.n_cars}, columns - 1, declared=True)
+    spec = EnvSpec(fields_of(options), {"agents": options.n_cars}, steps - 1, declared=True)
     scheme, groups, preprocess = scheme_of(spec)
     scheme |= {"q_values": Q_VALUES, "action_was_greedy": GREEDY} if decisions else {}
-    batch = EpisodeBatch(scheme, groups, rows, columns, preprocess=preprocess)
+    batch = EpisodeBatch(scheme, groups, size, steps, preprocess=preprocess)
     for key, value in batch.data.transition_data.items():
         if key not in ("terminated", "truncated", "filled", "avail_actions"):
             value.copy_(th.arange(value.numel()).reshape(value.shape) % 97)

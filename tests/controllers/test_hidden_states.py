@@ -93,7 +93,7 @@ def test_an_lstm_is_unrolled_as_it_steps(lstm):
 
 
 def test_a_rollout_starts_with_the_tree_from_before(lstm):
-    """Two episodes in one row: the second one starts within it."""
+    """Two episodes in one entry: the second one starts within it."""
     whole = random_batch([6, 6], 8)
     mac = make_mac(whole, "lstm")
     before, states = whole[:, :2], []
@@ -118,7 +118,7 @@ def test_a_rollout_starts_with_the_tree_from_before(lstm):
         unroll = BatchUnroll(chunk, make_mac(whole, name))
         assert unroll.packed == (name == "lstm")
         th.testing.assert_close(unroll.spread(unroll.outputs(mac)), mac.unroll(whole)[0][:, 2:6])
-    chunk["terminated"][0, 0] = 1  # column 1 closes the episode, column 2 is the first of the next
+    chunk["terminated"][0, 0] = 1  # step 1 closes the episode, step 2 is the first of the next
     fresh = mac.unroll(whole[:, 4:6])[0]
     for name in ("lstm", "stepwise_lstm"):
         unroll = BatchUnroll(chunk, make_mac(whole, name))

@@ -28,14 +28,14 @@ FIELD = {"vshape": (1,), "dtype": th.uint8, "group": "agents"}
 def weights_after(name, fields, disturbed):
     """Of all networks, after an update from an episode of 4 steps.
 
-    fields: name -> columns of agent 1; `disturbed`: the columns in which agent 1 sees something else.
+    fields: name -> values of agent 1, by step; `disturbed`: the steps at which agent 1 sees something else.
     """
     kind, changes = (LEARNERS | MIXED)[name]
     batch = random_batch([4], 6)
-    for key, columns in fields.items():
+    for key, values_of_one in fields.items():
         batch.scheme[key] = FIELD
         values = th.full((1, 6, 2, 1), key == "present", dtype=th.uint8)
-        values[0, :, 1, 0] = th.tensor(columns)
+        values[0, :, 1, 0] = th.tensor(values_of_one)
         batch.data.transition_data[key] = values
     batch["obs"][0, disturbed, 1] += 3
     # an agent without memory, because a place may have memories of whoever was there before

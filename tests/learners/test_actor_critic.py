@@ -15,7 +15,7 @@ from modules.policies.distributions import Categorical, Joint
 from random_rollouts import random_rollout
 
 GAMMA, LAMBDA = 0.9, 0.5
-# V of the observations 0 to 4, and GAE of the rollout by hand; column 2 is the closing state
+# V of the observations 0 to 4, and GAE of the rollout by hand; step 2 is the closing state
 V = [0.5, 1.0, 5.0, 2.5, 1.0]
 DELTAS = {"terminated": [1 + 0.9 * 1 - 0.5, 2 - 1.0], "truncated": [1 + 0.9 * 1 - 0.5, 2 + 0.9 * 5 - 1.0]}
 LAST = 4 + 0.9 * 1 - 2.5

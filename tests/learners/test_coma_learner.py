@@ -66,7 +66,7 @@ def _td_lambda_targets(batch, lengths, terminated, values):
 
 
 def test_the_critic_goes_through_time_backwards():
-    """One step of the optimiser for each column, the last first; values are kept from before their own step."""
+    """One step of the optimiser for each time step, the last first; values are kept from before their own step."""
     batch = random_batch([4, 2], 6, ends=["terminated", "truncated"])
     learner = make_learner(batch)
     critic, optimiser = copy.deepcopy(learner.critic), th.optim.RMSprop
@@ -95,7 +95,7 @@ def test_the_critic_goes_through_time_backwards():
     for (row, t), q in expected_q.items():
         th.testing.assert_close(q_vals[row, t], q, rtol=1e-4, atol=1e-6)
     th.testing.assert_close(learner.critic.state_dict(), critic.state_dict(), rtol=1e-4, atol=1e-6)
-    assert learner.critic_training_steps == 4, "columns in which nothing was played are skipped"
+    assert learner.critic_training_steps == 4, "steps in which nothing was played are skipped"
 
 
 @pytest.mark.parametrize("mask_before_softmax", [True, False])
@@ -115,7 +115,7 @@ def test_statistics_are_those_of_the_steps_taken(mask_before_softmax):
             batch, lengths, terminated, learner.target_critic(batch).gather(3, batch["actions"]).squeeze(3)
         )
     losses, advantages, highest = [], [], []
-    columns = {t: {"critic_loss": [], "td_error_abs": [], "target_mean": [], "q_taken_mean": []} for t in range(5)}
+    by_step = {t: {"critic_loss": [], "td_error_abs": [], "target_mean": [], "q_taken_mean": []} for t in range(5)}
     for row, length in enumerate(lengths):
         for t in range(length):
             for agent in range(2):
@@ -129,13 +129,13 @@ def test_statistics_are_those_of_the_steps_taken(mask_before_softmax):
                 losses.append(-advantages[-1] * np.log(pi[action]))
                 highest.append(pi.max())
                 error = q_here[action] - targets[row, t, agent]
-                columns[t]["critic_loss"].append(error**2)
-                columns[t]["td_error_abs"].append(abs(error))
-                columns[t]["target_mean"].append(targets[row, t, agent])
-                columns[t]["q_taken_mean"].append(q_here[action])
+                by_step[t]["critic_loss"].append(error**2)
+                by_step[t]["td_error_abs"].append(abs(error))
+                by_step[t]["target_mean"].append(targets[row, t, agent])
+                by_step[t]["q_taken_mean"].append(q_here[action])
     expected = {"coma_loss": np.mean(losses), "advantage_mean": np.mean(advantages), "pi_max": np.mean(highest)}
-    for key in columns[0]:  # PyMARL's: the mean over time of the means over episodes
-        expected[key] = np.mean([np.mean(columns[t][key]) for t in columns])
+    for key in by_step[0]:  # PyMARL's: the mean over time of the means over episodes
+        expected[key] = np.mean([np.mean(by_step[t][key]) for t in by_step])
     actor, critic = copy.deepcopy(learner.mac.agent.state_dict()), copy.deepcopy(learner.critic.state_dict())
     learner.train(batch, 1, 0)
     logged = learner.logger.last()

@@ -29,7 +29,7 @@ def played():
 
 
 def frames(mac, batch):
-    """(row, column) of the transitions, and values and advantages by GAE, in plain loops."""
+    """(entry, step) of the transitions, and values and advantages by GAE, in plain loops."""
     values = mac.unroll(batch)[0][:, :, 0, -1].double()
     B, T = values.shape
     done = batch["terminated"][..., 0].bool()

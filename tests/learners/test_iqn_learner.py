@@ -16,7 +16,7 @@ from utils.errors import ConfigError
 
 
 def outputs_of(mac, batch, t):
-    """Quantiles at column t `[Q, B, n, A]` of fractions that NumPy's generator gives, and these `[Q, B, n]`."""
+    """Quantiles at step t `[Q, B, n, A]` of fractions that NumPy's generator gives, and these `[Q, B, n]`."""
     taus = mirrored_fractions(th.from_numpy(np.random.random((2, 8)).astype(np.float32)))
     found = mac.agent.quantiles_of(mac.agent.encode(mac.inputs.parts_at(batch, t)), taus).detach().view(4, 4, 2, 3)
     return found.numpy(), taus.view(4, 4, 2).numpy()

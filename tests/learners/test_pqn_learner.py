@@ -39,8 +39,8 @@ class TableMAC:
         return [self.table]
 
 
-def rollout(columns, ends):
-    """A rollout whose row b observes the column's number, gets the reward t + 1, and ends in step 1 as `ends[b]` says.
+def rollout(steps, ends):
+    """A rollout whose entry b observes the step's number, gets the reward t + 1, and ends in step 1 as `ends[b]` says.
 
     Agents take action 0; the third action, whose value is the largest, is illegal.
     """
@@ -49,20 +49,20 @@ def rollout(columns, ends):
     )
     before = {"group": "agents", "episode_const": True}
     scheme |= {"hidden_before": {"vshape": (1,), **before}, "last_actions_before": {"vshape": (3,), **before}}
-    batch = EpisodeBatch(scheme, groups, len(ends), columns, preprocess=preprocess)
-    for row, end in enumerate(ends):
-        for t in range(columns):
-            seen = {"obs": [[t], [t]], "state": [row], "avail_actions": [[1, 1, 0]] * 2, "actions": [0, 0]}
-            batch.update(seen, bs=row, ts=t)
-            if t < columns - 1 and t != 2:
+    batch = EpisodeBatch(scheme, groups, len(ends), steps, preprocess=preprocess)
+    for entry, end in enumerate(ends):
+        for t in range(steps):
+            seen = {"obs": [[t], [t]], "state": [entry], "avail_actions": [[1, 1, 0]] * 2, "actions": [0, 0]}
+            batch.update(seen, bs=entry, ts=t)
+            if t < steps - 1 and t != 2:
                 over = {key: t == 1 and end == key for key in ("terminated", "truncated")}
-                batch.update({"reward": [t + 1.0], **over}, bs=row, ts=t)
+                batch.update({"reward": [t + 1.0], **over}, bs=entry, ts=t)
     return batch
 
 
 # of each observation: value of the action taken, the best legal value, an illegal one
 TABLE = [[0.5, 0.1, 9.0], [1.0, 1.5, 9.0], [5.0, 2.0, 9.0], [2.5, 2.0, 9.0], [1.0, 3.5, 9.0]]
-# of both agents together V = (1, 3, 10, 5, 7); gamma 0.9, lambda 0.5; column 2 is the closing state
+# of both agents together V = (1, 3, 10, 5, 7); gamma 0.9, lambda 0.5; step 2 is the closing state
 TARGETS = {
     "terminated": [1 + 0.9 * (0.5 * 3 + 0.5 * 2), 2.0, 0.0, 4 + 0.9 * 7],
     "truncated": [1 + 0.9 * (0.5 * 3 + 0.5 * 11), 2 + 0.9 * 10, 0.0, 4 + 0.9 * 7],

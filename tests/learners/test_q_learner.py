@@ -123,7 +123,7 @@ def test_who_picks_the_action_of_the_target(double_q, expected):
 def test_the_loss_is_that_of_the_transitions_taken(mixer, lam, end):
     """Brute force, episode by episode. PyMARL's VDN loss is around 1e14 for the truncated ones.
 
-    The last episode reaches the last column.
+    The last episode reaches the last step.
     """
     lengths, ends = [2, 5, 4, 6], [end, "terminated", end, end]
     batch = random_batch(lengths, 7, ends=ends)

@@ -69,7 +69,7 @@ def test_one_step_by_hand():
 @pytest.mark.parametrize("arch", ["qtran_paper", "coma_critic"])
 @pytest.mark.parametrize("double_q", [True, False])
 def test_losses_are_those_of_the_transitions_taken(arch, double_q):
-    """Brute force, episode by episode; the last one reaches the last column."""
+    """Brute force, episode by episode; the last one reaches the last step."""
     lengths, ends = [2, 4, 3, 5], ["truncated", "terminated", "truncated", "truncated"]
     batch = random_batch(lengths, 6, ends=ends)
     weights = {"opt_loss": 0.5, "nopt_min_loss": 0.25}
@@ -116,7 +116,7 @@ def test_losses_are_those_of_the_transitions_taken(arch, double_q):
 
 
 def test_two_statistics_sum_over_padding_as_pymarls():
-    """Q_jt = 3 and V = 1 in all 2 x 4 columns, of which 1 + 3 were played: 24 / 4 and 8 / 4."""
+    """Q_jt = 3 and V = 1 in all 2 x 4 steps, of which 1 + 3 were played: 24 / 4 and 8 / 4."""
     batch = random_batch([1, 3], 5)
     learner = make_learner(batch)
     _constant(learner.mixer.Q, 3.0)

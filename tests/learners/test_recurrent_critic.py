@@ -11,8 +11,8 @@ from utils.errors import ConfigError
 from utils.rl_utils import episode_starts
 
 
-def learner_of(rows=3, columns=9, **changes):
-    batch, mac, args = random_rollout(rows=rows, columns=columns, batch_size_run=rows, critic_rnn=True, **changes)
+def learner_of(size=3, steps=9, **changes):
+    batch, mac, args = random_rollout(size=size, steps=steps, batch_size_run=size, critic_rnn=True, **changes)
     return batch, A2CLearner(mac, batch.scheme, RecordingLogger(), args)
 
 
@@ -45,19 +45,19 @@ def test_it_remembers_within_episodes(share, missing):
 
 
 def test_it_remembers_from_rollout_to_rollout():
-    batch, learner = learner_of(columns=17)
+    batch, learner = learner_of(steps=17)
     ended = batch["terminated"][:, :, 0].clone()
     at = next(t for t in range(4, 13) if not ended[:, t - 2 : t + 1].any())
     whole = learner.values(batch)
 
-    other = learner_of(columns=17)[1]
+    other = learner_of(steps=17)[1]
     other.critic.load_state_dict(learner.critic.state_dict())
     first = other.values(batch[:, : at + 1])
     other.state_values.next_rollout()
     th.testing.assert_close(first, whole[:, : at + 1], rtol=1e-4, atol=1e-5)
     second = batch[:, at:]
     th.testing.assert_close(other.values(second)[:, 0], whole[:, at], rtol=1e-4, atol=1e-5)
-    resumed = learner_of(columns=17)[1]
+    resumed = learner_of(steps=17)[1]
     resumed.critic.load_state_dict(learner.critic.state_dict())
     resumed.state_values.load_state_dict(other.state_values.state_dict())
     assert th.equal(resumed.values(second), other.values(second))

@@ -63,13 +63,13 @@ def test_a_burn_in_is_seen_and_not_learned_from(burn_in):
     assert (sample.batch_size, sample.max_seq_length) == (6, 4 + burn_in)
     now = learner.evaluate_actions(sample)
     th.testing.assert_close(now.log_prob, sample["old_log_prob"], rtol=1e-4, atol=1e-5)
-    # the first part starts where the rollout does, the second so many steps before column 4
-    for part, columns in ((0, slice(0, 4)), (1, slice(burn_in, None))):
+    # the first part starts where the rollout does, the second so many before step 4
+    for part, learned in ((0, slice(0, 4)), (1, slice(burn_in, None))):
         inside = th.zeros(4 + burn_in, 1)
-        inside[columns] = 1
+        inside[learned] = 1
         mask = sample["mask"][part::2]
         assert (mask * (1 - inside)).sum() == 0
-        assert th.equal(mask[:, columns], estimates["mask"][:, 4 * part : 4 * part + 4])
+        assert th.equal(mask[:, learned], estimates["mask"][:, 4 * part : 4 * part + 4])
     assert th.equal(sample["mask"].sum(), estimates["mask"].sum())
 
 

@@ -27,7 +27,7 @@ def _parts(**changes):
 @pytest.mark.parametrize("agent", ["rnn", "lstm"])
 @pytest.mark.parametrize(("steps", "last_columns"), [(7, {"between", "closing"}), (8, {"between", "first"})])
 def test_they_are_those_of_another_pass(agent, steps, last_columns):
-    """Episodes of five steps: the last column of a rollout is an episode's first, its closing one, or between."""
+    """Episodes of five steps: the last frame of a rollout is an episode's first, its closing one, or between."""
     changes = {"rollout_steps": steps, "obs_last_action": True, "use_rollout_values": True, "keep_memory": True}
     parts = _parts(agent=agent, **changes)
     learner = parts.learning[0].learner

@@ -13,7 +13,7 @@ from helpers import fill, make_args
 from utils.rl_utils import episode_starts
 
 
-def random_rollout(agent="rnn", rows=3, columns=9, **changes):
+def random_rollout(agent="rnn", size=3, steps=9, **changes):
     """A rollout of random episodes, acted by a controller from random memory; returns both."""
     rng = np.random.default_rng(0)
     sizes = {"state_shape": 1, "obs_shape": 5, "n_actions": 3, "n_agents": 2}
@@ -21,25 +21,25 @@ def random_rollout(agent="rnn", rows=3, columns=9, **changes):
     before = {"group": "agents", "episode_const": True}
     scheme |= {"hidden_before": {"vshape": (64,), **before}, "last_actions_before": {"vshape": (3,), **before}}
     scheme["log_prob"] = {"vshape": (1,), "group": "agents"}
-    batch = EpisodeBatch(scheme, groups, rows, columns, preprocess=preprocess)
+    batch = EpisodeBatch(scheme, groups, size, steps, preprocess=preprocess)
     args = make_args(agent=agent, critic="own", obs_last_action=True, obs_shape=5, n_agents=2, **changes)
     mac = PolicyMAC(batch.scheme, batch.groups, args)
     fill(mac.parameters(), scale=0.4)
     batch["hidden_before"].normal_(generator=th.Generator().manual_seed(1))
     batch["last_actions_before"][:, :, 1] = 1
-    ends = rng.random((rows, columns)) < 0.2
+    ends = rng.random((size, steps)) < 0.2
     ends[:, 1:] &= ~ends[:, :-1]
     ends[:, -2:] = False
     ends[0, 3], ends[0, 2], ends[0, 4] = True, False, False  # the closing state starts a chunk of four
-    mac.init_hidden(rows)
+    mac.init_hidden(size)
     initial = mac.hidden_states
     mac.hidden_states = batch["hidden_before"]
     th.manual_seed(0)
-    for t in range(columns):
-        legal = rng.integers(2, size=(rows, 2, 3))
+    for t in range(steps):
+        legal = rng.integers(2, size=(size, 2, 3))
         legal[..., 0] = 1
-        seen = {"obs": rng.normal(size=(rows, 2, 5)), "state": np.zeros((rows, 1)), "avail_actions": legal}
-        batch.update({**seen, "terminated": ends[:, t, None], "reward": rng.normal(size=(rows, 1))}, ts=t)
+        seen = {"obs": rng.normal(size=(size, 2, 5)), "state": np.zeros((size, 1)), "avail_actions": legal}
+        batch.update({**seen, "terminated": ends[:, t, None], "reward": rng.normal(size=(size, 1))}, ts=t)
         starts = episode_starts(batch)
         mac.hidden_states = reset_where(starts[:, t], mac.hidden_states, initial)
         decision = mac.decide(behind_a_step(batch, starts), t + 1, 0)

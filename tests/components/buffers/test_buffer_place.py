@@ -120,10 +120,10 @@ def test_a_run_is_resumed_with_its_buffer_elsewhere(algorithm, first, then):
         assert there[key] == pytest.approx(here[key], rel=1e-3, abs=1e-5, nan_ok=True), key
 
 
-@pytest.mark.parametrize(("columns", "place"), [(2, "cpu"), (3, "cuda")])
-def test_transitions_of_one_step_rollouts_stay_in_main_memory(columns, place, free):
+@pytest.mark.parametrize(("steps", "place"), [(2, "cpu"), (3, "cuda")])
+def test_transitions_of_one_step_rollouts_stay_in_main_memory(steps, place, free):
     free(cuda=1000)
     args = SimpleNamespace(buffer_folder=None, buffer_cpu_only="auto", device="cuda")
-    assert device_of(args, columns, 500)[0] == place
+    assert device_of(args, steps, 500)[0] == place
     args.buffer_cpu_only = False
-    assert device_of(args, columns, 500)[0] == "cuda"
+    assert device_of(args, steps, 500)[0] == "cuda"

@@ -129,15 +129,15 @@ def test_a_window_follows_the_episode_to_its_end(seed, length):
     assert window.max_seq_length == length + 1
     for row in range(8):
         frame = int(window["obs"][row, 0, 0, 0])
-        for column in range(1, length + 1):
+        for step in range(1, length + 1):
             known = frame in play.steps and play.steps[frame].after in frames_in(buffer.ring)
-            assert bool(window["filled"][row, column]) == known
+            assert bool(window["filled"][row, step]) == known
             if not known:
-                assert not window["obs"][row, column:].any()
-                assert not window["filled"][row, column:].any()
+                assert not window["obs"][row, step:].any()
+                assert not window["filled"][row, step:].any()
                 break
             frame = play.steps[frame].after
-            assert int(window["obs"][row, column, 0, 0]) == frame
+            assert int(window["obs"][row, step, 0, 0]) == frame
 
 
 @settings(deadline=None)

@@ -29,7 +29,7 @@ def _parts():
     assert batch.first_non_finite() is None
     mask = valid_transitions(batch)
     sample = with_fields(batch, ["obs", "terminated"], 6, {"mask": mask, "choices": mask.clone()})
-    info = SimpleNamespace(known=lambda columns: {})
+    info = SimpleNamespace(known=lambda steps: {})
     parts = [sample, flatten(sample, info, counted=True), cut_rows(sample, info, 2, 1)]
     parts.append(parts[-1][th.tensor([4, 0])])
     courses = [part.course() for part in parts]

@@ -24,19 +24,19 @@ def chain(*transforms, gamma=0.9, debug=False):
     return Compose(listed_transforms("sample_transforms", transforms, "columns", ("columns",)), info, debug=debug)
 
 
-def race(steps, greedy, finished, columns):
-    """A race of `steps` actions, as the windows of `columns` columns from each of its steps on, a row each."""
+def race(steps, greedy, finished, length):
+    """A race of `steps` actions, as the windows of `length` time steps from each of its steps on, an entry each."""
     episode = random_batch([steps], steps + 1, "terminated" if finished else "truncated", seed=steps)
     episode = with_more(episode, {"action_was_greedy": th.tensor([*greedy, 0]).view(1, -1, 1, 1).expand(-1, -1, 2, -1)})
     rows = []
     for i in range(steps):
         row = {}
         for key, x in episode.data.transition_data.items():
-            piece = x[:, i : i + columns]
-            row[key] = th.cat([piece, th.zeros_like(x[:, :1]).expand(-1, columns - piece.size(1), *x.shape[2:])], dim=1)
+            piece = x[:, i : i + length]
+            row[key] = th.cat([piece, th.zeros_like(x[:, :1]).expand(-1, length - piece.size(1), *x.shape[2:])], dim=1)
         rows.append(row)
     data = {key: th.cat([row[key] for row in rows]) for key in rows[0]}
-    batch = random_batch([1] * steps, columns)
+    batch = random_batch([1] * steps, length)
     return with_more(batch, data), episode
 
 
@@ -79,7 +79,7 @@ def test_n_step_is_linesights_rule(steps, n_max, finished, greedy_only, seed):
         assert th.equal(found["actions"][i, 0], episode["actions"][0, i])
         assert th.equal(found["obs"][i, 0], episode["obs"][0, i])
         to_end = frames - 1 - i
-        # beyond the columns, an end is as far as none
+        # beyond the window, an end is as far as none
         known = finished and to_end <= n_max
         assert float(found["terminal_actions"][i]) == (to_end if known else np.inf)
         assert th.equal(found["obs"][i, 1], episode["obs"][0, i + n])
@@ -208,7 +208,7 @@ def test_a_potential_is_one_number_of_the_batch(transforms, message):
         chain("n_step", *transforms)(batch)
 
 
-def test_potentials_of_more_than_two_columns_would_be_those_of_the_first_step_only():
+def test_potentials_of_more_than_two_steps_would_be_those_of_the_first_step_only():
     batch, _ = race(3, [1, 1, 1], True, 3)
     with pytest.raises(ConfigError, match=r"takes two time steps, and there are 3\. Put it behind n_step"):
         chain({"potential_shaping": {"field": "reward"}})(batch)

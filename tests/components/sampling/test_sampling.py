@@ -36,14 +36,14 @@ def with_values(batch, seed=0):
 
 
 def following(batch, row, t):
-    """The steps of an episode from column t on: (column, reward, terminated, truncated); none from a closing state."""
+    """The steps of an episode from step t on: (step, reward, terminated, truncated); none from a closing state."""
     found = []
-    for column in range(t, batch.max_seq_length - 1):
-        ended_before = column > 0 and bool(batch["terminated"][row, column - 1] or batch["truncated"][row, column - 1])
+    for step in range(t, batch.max_seq_length - 1):
+        ended_before = step > 0 and bool(batch["terminated"][row, step - 1] or batch["truncated"][row, step - 1])
         if ended_before:
             break
-        ends = bool(batch["terminated"][row, column]), bool(batch["truncated"][row, column])
-        found.append((column, float(batch["reward"][row, column]), *ends))
+        ends = bool(batch["terminated"][row, step]), bool(batch["truncated"][row, step])
+        found.append((step, float(batch["reward"][row, step]), *ends))
         if any(ends):
             break
     return found
@@ -75,9 +75,9 @@ def test_advantages_are_the_weighted_errors_that_follow(seed, gae_lambda):
     for row in range(3):
         for t in range(6):
             expected = 0.0
-            for k, (column, reward, terminated, _) in enumerate(following(batch, row, t)):
-                ahead = 0.0 if terminated else 0.9 * float(values[row, column + 1])
-                expected += (0.9 * gae_lambda) ** k * (reward + ahead - float(values[row, column]))
+            for k, (step, reward, terminated, _) in enumerate(following(batch, row, t)):
+                ahead = 0.0 if terminated else 0.9 * float(values[row, step + 1])
+                expected += (0.9 * gae_lambda) ** k * (reward + ahead - float(values[row, step]))
             assert float(found["advantages"][row, t]) == pytest.approx(expected, abs=1e-3)
             if following(batch, row, t):
                 assert float(found["returns"][row, t]) == pytest.approx(expected + float(values[row, t]), abs=1e-3)
