@@ -17,9 +17,9 @@ class Simulator:
     which episodes end, or on the number of threads.
 
     A family's class sets `kernel` and `plural` and writes `set_up`, `allocate`, `begin`, `play` and `compile_all`. Its
-    compiled functions take `(state, rows, outputs, *constants)`, where `rows` has an entry for each copy: its actions,
-    or whether it is meant. `state` and `outputs` are named tuples of arrays with an entry for each copy; the first
-    array of the state has structs with the fields `seed`, `episode` (-1 before the first one) and `ended`.
+    compiled functions take `(state, per_copy, outputs, *constants)`, where `per_copy` has an entry for each copy: its
+    actions, or whether it is meant. `state` and `outputs` are named tuples of arrays with an entry for each copy; the
+    first array of the state has structs with the fields `seed`, `episode` (-1 before the first one) and `ended`.
 
     Args:
         options: the arguments of the family. Of these, `seed` is a list of B seeds; a number s, of which copy b takes
@@ -87,16 +87,16 @@ class Simulator:
         """Compile everything, unless that was done before."""
         cls.kernel.ensure_compiled(cls.compile_all)
 
-    def run(self, work: Callable, rows: np.ndarray, shared: bool = True) -> None:
+    def run(self, work: Callable, per_copy: np.ndarray, shared: bool = True) -> None:
         """Call a compiled function for all copies, in all threads (or in this one): no copy knows of another."""
         if self.alone or not shared:
-            work(self.state, rows, self.outputs, *self.constants)
+            work(self.state, per_copy, self.outputs, *self.constants)
             return
         if self._parts_of is not self.outputs:
             self._parts_of = self.outputs
             cut = self.shares.cut
             self._parts = list(zip(cut(self.state), self.shares.slices, cut(self.outputs), strict=True))
-        self.shares.do(work, [(state, rows[part], out, *self.constants) for state, part, out in self._parts])
+        self.shares.do(work, [(state, per_copy[part], out, *self.constants) for state, part, out in self._parts])
 
     def seed(self, seed: int | Sequence[int] | None) -> None:
         """Seed the copies, as the constructor does, and count their episodes from 0 again."""

@@ -100,19 +100,19 @@ class BatchedSkirmish(Simulator):
             array[which] = 0
 
     def _place_units(self, which: np.ndarray) -> None:
-        rows = np.flatnonzero(which)
+        numbers = np.flatnonzero(which)
         if self._opening is not None and len(self._points) == 1:  # all is known
-            self.state.units[rows], self.state.battle["max_reward"][rows] = self._opening, self._opening_reward
+            self.state.units[numbers], self.state.battle["max_reward"][numbers] = self._opening, self._opening_reward
             return
         if self._opening is not None:
-            units = np.repeat(self._opening[None], rows.size, axis=0)
+            units = np.repeat(self._opening[None], numbers.size, axis=0)
         else:
-            units = self._blank_units(rows.size)
-            for k, b in enumerate(rows.tolist()):
+            units = self._blank_units(numbers.size)
+            for k, b in enumerate(numbers.tolist()):
                 self._place_drawn_units(b, units[k])
             units = self._with_figures_of_their_types(units)
-        self._give_enemies_their_order(units, rows)
-        self.state.units[rows], self.state.battle["max_reward"][rows] = units, self._max_reward(units)
+        self._give_enemies_their_order(units, numbers)
+        self.state.units[numbers], self.state.battle["max_reward"][numbers] = units, self._max_reward(units)
 
     def _blank_units(self, battles: int) -> np.ndarray:
         units = np.zeros((battles, self.n_agents + self.n_enemies), dtype=UNIT)
@@ -160,17 +160,17 @@ class BatchedSkirmish(Simulator):
         if drawn.enemy_mask is not None:
             self.state.vision[b] |= np.where(drawn.enemy_mask, MASKED, 0).astype(np.uint8)
 
-    def _give_enemies_their_order(self, units: np.ndarray, rows: np.ndarray) -> None:
-        """To the enemies among the units `[b, U]` of the battles `rows`."""
+    def _give_enemies_their_order(self, units: np.ndarray, numbers: np.ndarray) -> None:
+        """To the enemies among the units `[b, U]` of the battles `numbers`."""
         enemies = units[:, self.n_agents :]
         if self.scenario.enemy_order == HOLD:
             enemies["order"] = IDLE
             return
         enemies["order"] = ATTACK_MOVE
         first, last = self._points[0], self._points[-1]
-        share = np.zeros(rows.size)
+        share = np.zeros(numbers.size)
         if len(self._points) > 1:  # anywhere between the two points
-            share = np.array([uniform(self.state.battle[b]) for b in rows])
+            share = np.array([uniform(self.state.battle[b]) for b in numbers])
         goals = first + share[:, None] * (last - first)
         enemies["goal_x"], enemies["goal_y"] = goals[:, :1], goals[:, 1:]
 
