@@ -77,7 +77,10 @@ def nothing_is_left():
     me = psutil.Process()
     before, files = {child.pid for child in me.children(recursive=True)}, me.num_fds()
     yield
-    left = lambda: [child for child in me.children(recursive=True) if child.pid not in before and _runs(child)]  # noqa: E731
+
+    def left():
+        return [child for child in me.children(recursive=True) if child.pid not in before and _runs(child)]
+
     assert comes_true(lambda: not left()), left()
     gc.collect()
     assert me.num_fds() <= files + SERVERS
