@@ -106,7 +106,7 @@ CATALOGUE = [
     case(changed("buffer_dtype=float61"), "buffer_dtype=float61", "Did you mean 'float16'?", "float32"),
     case(changed("hypernet_layers=3"), "hypernet_layers=3", "1, 2"),
     case(changed("qtran_arch=paper"), "qtran_arch=paper", "Did you mean 'qtran_paper'?"),
-    case(changed("env_args.game=climb", base=MATRIX), "no matrix game 'climb'", "Did you mean 'climbing'?"),
+    case(changed("env_args.game=climb", base=MATRIX), "env_args.game is 'climb'", "Did you mean 'climbing'?"),
     case(changed("env_args.payoff=[[1,2],[3]]", base=MATRIX), "env_args.payoff"),
     case(changed("env_args.key=Foraging-8x8-2p-2f-cop-v3", base=["--config=vdn", "--env-config=lbf"]),
          "no task 'Foraging-8x8-2p-2f-cop-v3'", "Did you mean 'Foraging-8x8-2p-2f-coop-v3'?"),
@@ -121,7 +121,7 @@ CATALOGUE = [
     case(changed("batch_size_run=1000000000", "buffer_size=1000000000"), "batch_size_run=1000000000", "at most 65536"),
     case(changed("env_args.episode_limit=1000000000000", base=MATRIX), "env_args.episode_limit", "at most 1000000"),
     case(changed("env_args.step_mul=1000000000000", base=["--config=vdn", "--env-config=skirmish"]), "step_mul"),
-    case(changed("env_args.step_mul=100000", base=["--config=vdn", "--env-config=skirmish"]), "it may be at most 1000"),
+    case(changed("env_args.step_mul=100000", base=["--config=vdn", "--env-config=skirmish"]), "a whole number from 1 to 1000"),
     case(changed("env_args.kwargs.N=-3", base=["--config=vdn", "--env-config=mpe"]), "made with N=-3: "),
     case(changed("env_args.kwargs.N=100000", base=["--config=vdn", "--env-config=mpe"]), "kwargs.N=100000", "1000"),
     # places and options
