@@ -52,7 +52,6 @@ class OnRay:
         self._hosts: dict[str, None] = {}
 
     def start(self, job: Job) -> tuple["RayLink", "RayLink"]:
-        """See `Transport`."""
         name = f"collector-{job.index}"
         place = {"num_cpus": self.asked["cpus"], "num_gpus": self.asked["gpus"], "scheduling_strategy": "SPREAD"}
         actors = self._actors.options(**place, max_restarts=0, max_task_retries=0)
@@ -75,12 +74,10 @@ class OnRay:
         return self._shipped
 
     def stop_playing(self) -> None:
-        """See `Transport`; on every machine."""
         for link in self._links.values():
             link.stop_playing()
 
     def wait(self, connections: Iterable["RayLink"], seconds: float) -> list["RayLink"]:
-        """See `Transport`."""
         links, end = list(connections), time.monotonic() + seconds
         while True:
             self.gather(links, 0.0)
@@ -123,7 +120,6 @@ class OnRay:
         self._hosts[about["host"]] = None
 
     def close(self) -> None:
-        """See `Transport`."""
         self.cluster.close()
 
 

@@ -58,7 +58,6 @@ class InProcesses:
         self.board, self._weights = CollectorBoard(job.size), weights
 
     def start(self, job: Job) -> tuple[Any, Any]:
-        """See `Transport`."""
         ours, theirs = child_process.CONTEXT.Pipe()
         arguments = (theirs, job, self._weights.memory, self.board.memory)
         process = child_process.ChildProcess(collect, arguments, f"collector-{job.index}", has_children=True)
@@ -70,11 +69,9 @@ class InProcesses:
         """Nothing: collectors look at the shared memory by themselves."""
 
     def stop_playing(self) -> None:
-        """See `Transport`."""
         self.board.stop()
 
     def wait(self, connections: Iterable[Any], seconds: float) -> list[Any]:
-        """See `Transport`."""
         return connection.wait(list(connections), seconds)
 
     def versions(self, before: np.ndarray) -> np.ndarray:

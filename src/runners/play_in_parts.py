@@ -35,7 +35,7 @@ class PlayInParts:
     """The play of all copies, divided into parts that are stepped in turn; of a single part, as that one plays.
 
     Each part but the last of a turn is simulated in a thread while the networks decide for the next. On a single core
-    the same order is played without threads.
+    the same order is played without threads. Methods without a sentence are those of `AutoResetPlay`.
 
     Args:
         plays: the parts, in the order of their copies.
@@ -94,41 +94,29 @@ class PlayInParts:
             self._threads.shutdown()
             self._threads = None
 
-    @property
-    def closing(self) -> np.ndarray:
-        """See `AutoResetPlay`."""
-        return np.concatenate([part.play.closing for part in self.parts])
-
     def observed(self) -> dict[str, np.ndarray]:
-        """See `AutoResetPlay.observed`."""
         return joined([part.play.observed() for part in self.parts])
 
     def decide(self, t_env: int) -> dict[str, np.ndarray]:
-        """See `AutoResetPlay.decide`."""
         return joined([part.play.decide(t_env) for part in self.parts])
 
     def known_before(self) -> dict[str, th.Tensor]:
-        """See `AutoResetPlay.known_before`."""
         known = [part.play.known_before() for part in self.parts]
         return known[0] if len(known) == 1 else {key: th.cat([one[key] for one in known]) for key in known[0]}
 
     def begin_next(self) -> None:
-        """See `AutoResetPlay.begin_next`."""
         for part in self.parts:
             part.play.begin_next()
 
     def take_over(self) -> None:
-        """See `AutoResetPlay.take_over`."""
         for part in self.parts:
             part.play.take_over()
 
     def forget(self) -> None:
-        """See `AutoResetPlay.forget`."""
         for part in self.parts:
             part.play.forget()
 
     def cut_off(self) -> bool:
-        """See `AutoResetPlay.cut_off`."""
         in_progress = [part.play.cut_off() for part in self.parts]
         return any(in_progress)
 
@@ -143,7 +131,6 @@ class PlayInParts:
         return {**joined(states), "hidden_states": hidden, "acting": acting}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """See `AutoResetPlay.load_state_dict`."""
         if len(self.parts) == 1:
             self.parts[0].play.load_state_dict(dict(state))
             return
