@@ -56,23 +56,6 @@ def test_steps_and_statistics_are_those_of_the_episodes_that_came():
             assert last["won_mean"] == batch["terminated"].sum().item() / 4
 
 
-def test_tests_play_whole_episodes_and_training_continues_where_it_was():
-    runs = []
-    for tests in (0, 2):
-        with continuous(test_nepisode=4) as parts:
-            batches = [parts.runner.run()]
-            for _ in range(tests):
-                test = parts.runner.run(test_mode=True)
-                assert (test["obs"][:, 0, 0, 2] == 0).all()
-                # a learner uses the controller, too
-                parts.mac.init_hidden(7)
-            runs.append([*batches, parts.runner.run()])
-            assert len(parts.runner.logger.values["test_return_mean"]) == tests
-    for with_tests, without in zip(*runs, strict=True):
-        for key in without.scheme:
-            assert th.equal(with_tests[key], without[key]), key
-
-
 def test_a_test_counts_exactly_test_nepisode_episodes():
     with continuous(test_nepisode=6) as parts:
         for _ in range(2):

@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import pytest
 import torch as th
-from playing_on import ENDS, LENGTHS, assembled, declare_counting, play_alone
+from playing_on import assembled, declare_counting, play_alone
 
 from checks import check_config
 from controllers.basic_controller import BasicMAC
@@ -162,27 +162,36 @@ def test_statistics_are_those_of_the_episodes_that_ended():
         assert returns[chunk][1] == pytest.approx(sum(sums) / len(sums))
 
 
-def test_tests_play_whole_episodes_and_training_continues_where_it_was():
+# runners whose training plays on from call to call
+PLAYING_ON = {
+    "rollout": {"runner": "rollout", "rollout_steps": STEPS},
+    "continuous": {"runner": "batched", "batched_mode": "continuous"},
+}
+
+
+@pytest.mark.parametrize("runner", PLAYING_ON)
+def test_tests_play_whole_episodes_and_training_continues_where_it_was(runner):
     runs = []
     for tests in (0, 2):
-        with rollouts(test_nepisode=4) as parts:
-            chunks = [parts.runner.run()]
+        with assembled(test_nepisode=4, **PLAYING_ON[runner]) as parts:
+            batches = [parts.runner.run()]
             for _ in range(tests):
                 test = parts.runner.run(test_mode=True)
+                assert (test["obs"][:, 0, 0, 2] == 0).all() and "hidden_before" not in test.scheme
                 assert test["filled"].sum(1).flatten().tolist() != [STEPS + 1] * 4
-                assert "hidden_before" not in test.scheme
-            runs.append([*chunks, parts.runner.run()])
+                # a learner uses the controller, too
+                parts.mac.init_hidden(7)
+            runs.append([*batches, parts.runner.run()])
             assert len(parts.runner.logger.values["test_return_mean"]) == tests
     for with_tests, without in zip(*runs, strict=True):
         for key in without.scheme:
             assert th.equal(with_tests[key], without[key]), key
 
 
-@pytest.mark.parametrize("runner", ["rollout", "batched"])
+@pytest.mark.parametrize("runner", PLAYING_ON)
 def test_a_process_that_plays_tests_only_begins_no_episode_of_training(runner):
     """As the learner's beside collectors: its copies for training may share a simulator with those of tests."""
-    changes = {"batched_mode": "continuous"} if runner == "batched" else {"rollout_steps": STEPS}
-    with assembled(runner, **changes) as parts:
+    with assembled(**PLAYING_ON[runner]) as parts:
         env = parts.runner.env
         parts.runner.run(test_mode=True)
         assert {copy.episode for copy in env.env.copies} == {-1}
@@ -197,12 +206,6 @@ def test_learners_from_whole_episodes_are_refused():
     config = recursive_dict_update(default_config(), {**changes, "action_selector": "multinomial"})
     with pytest.raises(ConfigError, match=r"learner=coma_learner .* runner=rollout"):
         check_config(config)
-
-
-def test_the_cases_of_these_tests_are_there():
-    assert len(set(LENGTHS)) == 5
-    assert 1 in LENGTHS
-    assert {"terminated", "truncated"} <= set(ENDS)
 
 
 def test_a_test_on_the_copies_of_training_drops_the_episodes_in_progress():
