@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 
 def comes_true(condition: Callable[[], object], seconds: float = 10.0) -> bool:
@@ -13,12 +12,3 @@ def comes_true(condition: Callable[[], object], seconds: float = 10.0) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-def runs(pid: int) -> bool:
-    """Whether there is such a process, and it is no zombie."""
-    stat = Path(f"/proc/{pid}/stat")
-    try:
-        return stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False

@@ -17,6 +17,7 @@ from envs.contract.fields import pymarl_spec
 from experiment.assembly import assemble
 from fakes import CountingEnv, ModulesEnv, RecordingLogger, UnevenEnv
 from helpers import hear_ctrl_c, make_args
+from processes import all_end
 from utils.numbers.random_streams import seed_everything
 from vector_envs import TRANSPORTS
 from vector_envs.environment_row import EnvironmentRow
@@ -179,13 +180,6 @@ def trainer():
         process.kill()
 
 
-def _wait_for_the_end_of(processes, seconds=120):
-    deadline = time.time() + seconds
-    while any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes):
-        assert time.time() < deadline
-        time.sleep(0.05)
-
-
 def _segments():
     folder = Path("/dev/shm")
     return {path.name for path in folder.iterdir() if path.name.startswith(("psm_", "pym-", "muster"))}
@@ -219,7 +213,7 @@ def test_nothing_is_left_after_any_end(trainer, transport, end):
     elif end == "kill a worker":
         workers[1].kill()
     _, errors = process.communicate(timeout=120)
-    _wait_for_the_end_of(workers)
+    assert all_end([one.pid for one in workers], 120)
     assert _segments() == before
     # workers, too, write to this place
     for word in ("resource_tracker", "leaked", "spawn_main"):
@@ -235,4 +229,4 @@ def test_a_worker_whose_environment_hangs_ends_with_a_killed_trainer(trainer):
     time.sleep(0.2)
     process.kill()
     process.communicate(timeout=120)
-    _wait_for_the_end_of(workers)
+    assert all_end([one.pid for one in workers], 120)

@@ -12,8 +12,9 @@ import pytest
 
 from envs.starcraft.environment import StarCraftEnv
 from envs.starcraft.launching import GameFolder
+from processes import is_running
 from utils.errors import MusterError
-from waiting import comes_true, runs
+from waiting import comes_true
 
 pytestmark = pytest.mark.slow
 
@@ -199,7 +200,7 @@ def test_the_folder_and_its_processes_end_with_their_process():
     assert inside.is_dir()
     holder.send_signal(signal.SIGKILL)
     holder.wait()
-    assert comes_true(lambda: not Path(folder).exists() and not runs(int(pid))), "still there"
+    assert comes_true(lambda: not Path(folder).exists() and not is_running(int(pid))), "still there"
 
 
 def test_a_folder_that_is_closed_is_gone_and_closing_twice_does_no_harm():

@@ -14,11 +14,12 @@ from envs.trackmania import game as game_of_a_port
 from envs.trackmania import launching
 from envs.trackmania.launching import GameProcess
 from envs.trackmania.reaper import VARIABLE, processes_of
+from processes import all_end, is_running
 from trackmania_game import server
 from trackmania_game.examples import PATHS, free_port
 from trackmania_game.faults import STATES
 from utils.errors import MusterError
-from waiting import comes_true, runs
+from waiting import comes_true
 
 pytestmark = pytest.mark.slow
 
@@ -124,10 +125,6 @@ def pids(tmp_path):
     return [int(pid) for pid in (tmp_path / "pids").read_text().split()]
 
 
-def gone(pid):
-    return comes_true(lambda: not runs(pid))
-
-
 @pytest.mark.parametrize("stays", [False, True])
 def test_a_game_that_is_started_here_is_ended_with_its_environment(make_env, launcher, tmp_path, stays):
     mark = str(tmp_path)
@@ -136,10 +133,10 @@ def test_a_game_that_is_started_here_is_ended_with_its_environment(make_env, lau
     assert drive(env)[0]
     (pid,) = pids(tmp_path)
     reaper = env._game._process._reaper.pid
-    assert runs(pid) and runs(reaper)
+    assert is_running(pid) and is_running(reaper)
     env.close()
     env.close()
-    assert not runs(pid) and not runs(reaper) and runs(other.pid)
+    assert not is_running(pid) and not is_running(reaper) and is_running(other.pid)
     assert processes_of(mark) == [other.pid]
     other.kill()
     other.wait()
@@ -152,7 +149,7 @@ def test_a_game_that_dies_is_started_again(make_env, launcher, tmp_path, at, num
     ends = [drive(env) for _ in range(2)]
     assert ends[-1][0]
     assert env.restarts == 1 and len(pids(tmp_path)) == 2
-    assert gone(pids(tmp_path)[0])
+    assert all_end(pids(tmp_path)[:1])
 
 
 def test_a_game_that_hangs_twice_is_ended_and_started_again(make_env, launcher, tmp_path):
@@ -165,7 +162,7 @@ def test_a_game_that_hangs_twice_is_ended_and_started_again(make_env, launcher, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(env._game, "connect", patient(env))
         assert drive(env)[0]
-    assert len(pids(tmp_path)) == 2 and gone(pids(tmp_path)[0])
+    assert len(pids(tmp_path)) == 2 and all_end(pids(tmp_path)[:1])
 
 
 def patient(env):
@@ -230,10 +227,10 @@ time.sleep(60)
 def test_a_game_ends_with_a_run_that_is_killed():
     holder = subprocess.Popen([sys.executable, "-c", HOLD], env={**os.environ, "PYTHONPATH": PATHS}, stdout=-1)
     pid = int(holder.stdout.readline())
-    assert runs(pid)
+    assert is_running(pid)
     holder.kill()
     holder.wait()
-    assert gone(pid)
+    assert all_end([pid])
 
 
 TURNS = """
