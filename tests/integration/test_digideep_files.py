@@ -86,12 +86,6 @@ def test_packages_that_are_missing_are_named(tmp_path, monkeypatch, capsys):
         assert code == 0 or package in message
 
 
-def test_a_file_for_vectors_refuses_pictures_and_the_other_way_round(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["--config=digideep_ppo_pictures", "with", "cpanel.model_name=Pendulum-v1"]) == 2
-    assert "shows no picture; see --config=digideep_ppo" in capsys.readouterr().err
-
-
 OFF_POLICY = {
     "digideep_ddpg": {"batch_size": 64, "lr": 1e-4, "critic_lr": 1e-3, "target_update_interval_or_tau": 0.001},
     "digideep_sac": {"batch_size": 128, "lr": 3e-4, "critic_lr": 3e-4, "value_network": True},

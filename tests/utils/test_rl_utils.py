@@ -2,12 +2,11 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch as th
 
 from helpers import random_batch
-from utils.rl_utils import RunningMeanStd, categorical_entropy, episode_starts, multinomial_entropy, valid_transitions
+from utils.rl_utils import categorical_entropy, episode_starts, multinomial_entropy, valid_transitions
 
 
 @pytest.mark.parametrize(
@@ -95,25 +94,3 @@ def test_entropies_by_hand():
     for entropy_of in (categorical_entropy, multinomial_entropy):
         with pytest.raises(ValueError, match="two actions at least, not 1"):
             entropy_of(th.ones(2, 1))
-
-
-@pytest.mark.parametrize("batches", [[[1.0, 3.0], [8.0]], [[1.0, 3.0, 8.0]]])
-def test_running_moments_by_hand(batches):
-    """1, 3, 8: mean 4, variance of the population 26 / 3; the start's weight is next to nothing."""
-    ours = RunningMeanStd(epsilon=1e-9, shape=(1,))
-    for batch in batches:
-        ours.update(np.array(batch)[:, None])
-    assert (ours.mean[0], ours.var[0]) == pytest.approx((4, 26 / 3))
-    assert ours.count == pytest.approx(3)
-    assert ours.mean.dtype == np.float64
-    resumed = RunningMeanStd(shape=(1,))
-    resumed.load_state_dict(ours.state_dict())
-    resumed.update(np.array([[4.0]]))
-    assert (resumed.mean[0], resumed.var[0]) == pytest.approx((4, 26 / 4))
-
-
-def test_the_start_of_running_moments_counts_as_rows_of_mean_0_and_variance_1():
-    """One such row and the value 3: mean 1.5, variance 0.5 within, 2.25 between."""
-    ours = RunningMeanStd(epsilon=1.0)
-    ours.update(np.array([3.0]))
-    assert (ours.mean, ours.var, ours.count) == (1.5, 2.75, 2.0)
