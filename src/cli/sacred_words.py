@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from cli.foreign.options import refuse_foreign
 from cli.settings import check_option, check_settings, texts_as_typed
-from utils.config.imports import not_imported
+from utils.config.user_modules import not_imported
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import quoted

@@ -6,8 +6,7 @@ from types import ModuleType
 import pytest
 
 from envs.contract.optional import require
-from utils.config.imports import not_imported
-from utils.config.user_modules import imported
+from utils.config.user_modules import imported, not_imported
 from utils.errors import ConfigError
 
 

@@ -12,8 +12,7 @@ from typing import Any
 from envs.contract.arguments import LARGEST, not_made, require_number, require_parameters
 from envs.contract.optional import INSTALL_ENVS, require
 from envs.contract.reaches import OF_ALL, importing, nowhere
-from utils.config.imports import is_absent
-from utils.config.user_modules import imported
+from utils.config.user_modules import imported, is_absent
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import quoted

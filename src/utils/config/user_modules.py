@@ -1,14 +1,15 @@
-"""Importing the user's own modules, by name or by the path of a file."""
+"""Importing modules that not everyone has: the user's own, by name or by the path of a file, and packages."""
 
 import importlib
 import importlib.util
 import os
 import pkgutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from utils.config.imports import is_absent
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
@@ -92,3 +93,22 @@ def line_of(error: BaseException, plugin: str) -> str:
             line = frame.tb_lineno
         frame = frame.tb_next
     return f" at line {line}" if line else ""
+
+
+@contextmanager
+def not_imported(name: str) -> Iterator[None]:
+    """Within this, `import name` fails as if the package were missing. Without effect where it is imported already."""
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment] # what makes Python refuse the import
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+
+
+def is_absent(name: str, error: ModuleNotFoundError) -> bool:
+    """Whether importing the module `name` did not find it, or a package that it is in; else it is there and lacks
+    another one."""
+    return error.name is not None and f"{name}.".startswith(f"{error.name}.")
