@@ -121,7 +121,7 @@ CATALOGUE = [
     case(changed("batch_size_run=1000000000", "buffer_size=1000000000"), "batch_size_run=1000000000", "at most 65536"),
     case(changed("env_args.episode_limit=1000000000000", base=MATRIX), "env_args.episode_limit", "at most 1000000"),
     case(changed("env_args.step_mul=1000000000000", base=["--config=vdn", "--env-config=skirmish"]), "step_mul"),
-    case(changed("env_args.step_mul=100000", base=["--config=vdn", "--env-config=skirmish"]), "a whole number from 1 to 1000"),
+    case(changed("env_args.step_mul=100000", base=["--config=vdn", "--env-config=skirmish"]), "number from 1 to 1000"),
     case(changed("env_args.kwargs.N=-3", base=["--config=vdn", "--env-config=mpe"]), "made with N=-3: "),
     case(changed("env_args.kwargs.N=100000", base=["--config=vdn", "--env-config=mpe"]), "kwargs.N=100000", "1000"),
     # places and options
