@@ -105,7 +105,9 @@ def test_a_runner_without_a_state_keeps_its_counts():
     other = SyncCollection(as_runner(runner), mac, mac, Logger(CONSOLE))
     other.load_state_dict(state)
     assert (other.t_env, runner.t_env) == (10, 10)
-    assert other.take().t_env == 20
+    other.runner.t_env = 7  # reaches the runner itself
+    assert runner.t_env == 7 and other.runner.episodes_brought == other.runner.test_batch_size == 2
+    assert other.take().t_env == 17
     with pytest.raises(ValueError, match="keeps other counts"):
         other.load_state_dict({**state, "runner": {"steps": 10}})
 
