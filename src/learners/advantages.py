@@ -5,7 +5,8 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
-from learners.q_targets import masked_mean, n_step_targets
+from learners.n_step import n_step_targets
+from learners.q_targets import masked_mean
 from learners.standardisation import Standardisation, reward_count
 from utils.numbers.running_statistics import ReturnScale, ValueNorm
 from utils.rl_utils import td_lambda_returns, terminations, valid_transitions

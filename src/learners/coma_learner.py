@@ -5,7 +5,8 @@ import torch as th
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import figure
-from learners.q_targets import gather_actions, masked_mean, n_step_targets
+from learners.n_step import n_step_targets
+from learners.q_targets import gather_actions, masked_mean
 from learners.standardisation import Standardisation
 from learners.targets import last_update
 from modules.critics import REGISTRY as critic_REGISTRY

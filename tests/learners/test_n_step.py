@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch as th
 
-from learners.q_targets import n_step_targets
+from learners.n_step import n_step_targets
 
 GAMMA = 0.5
 # rewards 1, 2, 3 and what padding holds; V = 16, 8, 4, 2 of the states; three transitions of four steps
