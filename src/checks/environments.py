@@ -17,7 +17,7 @@ from vector_envs.instances import constructor_of, env_parameters
 
 
 def checked_env_args(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The `env_args` in the types of the constructor's own defaults; with common_reward=False they ask for rewards.
+    """The `env_args` in the types of the constructor's own defaults; they ask for the rewards that the config wants.
 
     An environment class may go further with a class method `check_args(**env_args)`, and name in `answers_within` those
     of its arguments that are seconds for which it may wait.
@@ -68,21 +68,22 @@ def check_sole(config: Mapping[str, Any], why: str) -> None:
 
 
 def _typed(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The `env_args` in the types of the constructor's own defaults; with common_reward=False they ask for rewards."""
+    """The `env_args` in the types of the constructor's own defaults; they ask for the rewards that the config wants."""
     name, env_args = config["env"], dict(config["env_args"])
     for key, value in env_args.items():
         if key != "seed":
             require_bounded(f"env_args.{key}", value)
     factory, live = REGISTRY[name], live_options(name)
-    parameters = env_parameters(factory)
-    if parameters is None:
-        return env_args
-    if not config.get("common_reward", True):
-        env_args |= _rewards_of_agents(name, parameters)
+    named = inspect.signature(constructor_of(factory)).parameters
+    takes_anything = env_parameters(factory) is None
+    parameters = {key: one for key, one in named.items() if one.kind is not one.VAR_KEYWORD}
+    env_args |= _rewards(config, parameters, takes_anything)
     lists = getattr(constructor_of(factory), "listed_args", ())
     for key, value in env_args.items():
         # every run's environments get a seed; those that do not take it are made without
         if key == "seed" or (key in live and isinstance(value, list | tuple)):
+            continue
+        if key not in parameters and takes_anything:
             continue
         if key not in parameters:
             raise ConfigError(
@@ -120,10 +121,22 @@ def _listed(value: Any) -> Any:
     return [name.strip().strip("'\"") for name in value[1:-1].split(",") if name.strip()]
 
 
-def _rewards_of_agents(name: str, parameters: Mapping) -> dict[str, Any]:
-    """The argument by which the environment is asked for a reward for each agent, EPyMARL's or ours."""
-    asked = {"reward": "each", "common_reward": False}
-    for key, value in asked.items():
-        if key in parameters:
-            return {key: value}
-    raise ConfigError(f"common_reward=False: the environment '{name}' rewards its team only.")
+def _rewards(config: Mapping[str, Any], parameters: Mapping[str, Any], takes_anything: bool) -> dict[str, Any]:
+    """The arguments by which the environment is asked for a reward for each agent, or for their mean.
+
+    They are ours, `reward`, or EPyMARL's. One that takes anything and names neither is not asked.
+    """
+    scalar, name = config.get("reward_scalarisation", "sum"), config["env"]
+    common = config.get("common_reward", True)
+    if common and scalar == "sum":
+        return {}
+    if "reward" in parameters:
+        return {"reward": scalar if common else "each"}
+    if "common_reward" in parameters:
+        return {"common_reward": common} | (
+            {"reward_scalarisation": scalar} if "reward_scalarisation" in parameters else {}
+        )
+    if takes_anything:
+        return {}
+    word = f"reward_scalarisation={scalar}" if common else "common_reward=False"
+    raise ConfigError(f"{word}: the environment '{name}' rewards its team only.")

@@ -117,6 +117,11 @@ OPTIONS = {
     "common_reward": Option(
         SHARED, "False: a reward for each agent, in environments that have them (as env_args.reward=each)"
     ),
+    "reward_scalarisation": Option(
+        SHARED,
+        "the team's reward from those of its agents, where the environment has them (as env_args.reward): sum or mean",
+        choices=("sum", "mean"),
+    ),
     "torch_threads": Option(
         SHARED,
         "CPU threads of torch; networks of this size are slower with more",

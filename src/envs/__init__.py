@@ -37,14 +37,23 @@ REGISTRY.declare(
     "pettingzoo",
     "envs.pettingzoo.environment:PettingZoo",
     "any PettingZoo parallel environment, as one team or in groups",
-    reaches="envs.pettingzoo.modules:REACHES",
+    reaches="envs.pettingzoo.games:REACHES",
     light=True,
 )
 REGISTRY.declare(
     "mpe",
     "envs.pettingzoo.environment:PettingZoo",
     "the same: multi-agent particle environments (package mpe2)",
-    reaches="envs.pettingzoo.modules:REACHES",
+    reaches="envs.pettingzoo.games:REACHES",
+    light=True,
+)
+REGISTRY.declare(
+    "gymma",
+    "envs.pettingzoo.gymma:Gymma",
+    "EPyMARL's: any game of several agents by an id of Gymnasium, PettingZoo or VMAS",
+    batched="envs.pettingzoo.gymma:batch",
+    batched_if="envs.pettingzoo.gymma:is_compiled",
+    reaches="envs.pettingzoo.games:REACHES",
     light=True,
 )
 REGISTRY.declare(

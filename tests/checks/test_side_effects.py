@@ -155,7 +155,7 @@ def arguments(name):
     files = (load_yaml(CONFIG_DIR / "envs" / f"{file}.yaml") for file in config_names("envs"))
     found = {key for file in files if file["env"] == name for key in file["env_args"]}
     try:
-        found |= {*env_parameters(environments[name])}
+        found |= {*(env_parameters(environments[name]) or ())}
     except ConfigError:
         assert found, f"neither installed nor in a file: {name}"
     return found

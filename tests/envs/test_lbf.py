@@ -51,8 +51,8 @@ def test_a_reward_for_each_agent():
     assert spec.fields["reward"].group == "agents"
     assert spec.env_info["n_agents"] == 2
     env.reset()
-    _beside_the_food(env._game)
-    env._game._env.players[1].level = 1
+    _beside_the_food(env.game)
+    env.game._env.players[1].level = 1
     seen = env.observe()
     assert {key: value.shape for key, value in seen.items()} == {
         path: spec.array_shape(path, 1)[1:] for path in ("obs", "state", "avail_actions")

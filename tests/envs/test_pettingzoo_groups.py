@@ -125,7 +125,9 @@ def test_groups_that_do_not_fit(groups, message):
 
 def test_agents_that_differ_are_no_group():
     with pytest.raises(ConfigError, match=r"adversary_0 and agent_0 differ .* env_args.groups=auto"):
-        REGISTRY["mpe"](key=TAG, reward="each")
+        REGISTRY["mpe"](key=TAG, reward="each", kwargs={"continuous_actions": True})
+    padded = REGISTRY["mpe"](key=TAG, reward="each")
+    assert padded.groups == {"agents": 4} and padded.fields()["obs"].shape == (16,), "padded, as PyMARL's"
     with pytest.raises(ConfigError, match="Allowed: each, mean, sum"):
         REGISTRY["mpe"].check_args(key=TAG, reward="ech")
 

@@ -5,14 +5,14 @@ lacks counts as one that reaches, and so do all of an environment that declares 
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
 from utils.config.reach import FILES, MODULE, NOWHERE, Reach, holds_text, is_empty
 
 # packages whose modules Muster itself names as environments (requirements-envs.txt)
-OWN_PACKAGES = ("mpe2", "pettingzoo", "gymnasium")
+OWN_PACKAGES = ("mpe2", "pettingzoo", "gymnasium", "lbforaging")
 # what every environment is given by Muster: the run's seed
 OF_ALL: Mapping[str, Reach] = {"seed": NOWHERE}
 # replays of the game, into a folder of the user's; the empty one is among the results
@@ -29,15 +29,15 @@ def numbers_of(options: type) -> dict[str, Reach]:
     return {one.name: NOWHERE for one in fields(options) if one.type in (bool, int, float)}
 
 
-def importing(key: str, sign: str = "") -> dict[str, Reach]:
+def importing(key: str, module_in: Callable[[str], str] = str) -> dict[str, Reach]:
     """The argument `key`, which names a module, and `kwargs`, which go to what the module has.
 
     Args:
-        sign: a module stands before this sign, if there is one in the name; empty: the name is a module.
+        module_in: the module that a name has in it; empty: it has none.
     """
 
     def is_own(name: Any, beside: Mapping[str, Any]) -> bool:
-        module = str(name).rpartition(sign)[0] if sign else str(name)
+        module = module_in(str(name))
         parts = module.split(".")
         # a file may have the name of a package: gymnasium.py
         is_module = all(part.isidentifier() for part in parts) and parts[-1] != "py"
@@ -49,6 +49,11 @@ def importing(key: str, sign: str = "") -> dict[str, Reach]:
         return not holds_text(given) and (is_empty(beside.get(key)) or is_own(beside[key], beside))
 
     return {key: Reach(MODULE.what, is_own), "kwargs": Reach(MODULE.what, is_plain)}
+
+
+def before_colon(name: str) -> str:
+    """The module of "module:Name-v0"."""
+    return name.rpartition(":")[0]
 
 
 def _is_here(package: str) -> bool:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from envs.contract.reaches import OF_ALL, importing, nowhere
+from envs.contract.reaches import OF_ALL, before_colon, importing, nowhere
 from envs.entities.games import GAMES
 from utils.config.reach import MODULE, Reach, whole_path
 
-_OTHERS = importing("environment", ":")
+_OTHERS = importing("environment", before_colon)
 
 
 def _whole_name(environment: Any) -> Any:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from envs.contract.arguments import in_words, not_made, require_parameters
-from envs.contract.optional import require
-from envs.contract.reaches import OF_ALL, importing, nowhere
+from envs.contract.optional import INSTALL_ENVS, require
+from envs.contract.reaches import OF_ALL, before_colon, importing, nowhere
 from utils.config.reach import MODULE, Reach, holds_text
 from utils.config.user_modules import imported
 from utils.errors import ConfigError
@@ -18,6 +18,15 @@ SEE_LIST = ", which python src/main.py --list gymnasium shows"
 # gymnasium's extras, by a part of the module that an environment lies in
 EXTRAS = {".mujoco.": "mujoco", ".box2d.": "box2d", ".phys2d.": "jax", ".tabular.": "jax"}
 ATARI, ATARIS_PACKAGE, ATARI_COMMAND = "ALE/", "ale_py", 'pip install "gymnasium[atari]"'
+# what installs modules that register environments
+INSTALL = {
+    ATARIS_PACKAGE: ATARI_COMMAND,
+    "gymnasium_robotics": "pip install gymnasium-robotics",
+    "highway_env": "pip install highway-env",
+    "lbforaging": INSTALL_ENVS,
+    "minigrid": "pip install minigrid",
+    "rware": "pip install rware",
+}
 
 WRAPPERS = "env_args.wrappers"
 # ids of dm_control's suite, and those of Digideep for them
@@ -30,14 +39,19 @@ def registered() -> tuple[str, ...]:
 
 def task_of(key: str) -> Any:
     """Gymnasium's `EnvSpec` of an id, which may name a module or file that registers it: "module:Name-v0",
-    "file.py:Name-v0". Raises ConfigError: there is no such id, or no such module."""
+    "file.py:Name-v0"; or of a class, or a function that makes one, in a module or file: "file.py:Class". Raises
+    ConfigError: there is no such id, or no such module."""
     gymnasium = require("gymnasium", "env=gymnasium")
     module, _, name = key.rpartition(":")
-    where, ours = f"env_args.key={quoted(key)}", "gymnasium"
-    if module == ATARIS_PACKAGE:
-        require(module, where, ATARI_COMMAND)
+    where, ours, found = f"env_args.key={quoted(key)}", "gymnasium", None
+    if module in INSTALL:
+        found = require(module, where, INSTALL[module])
     elif module:
-        ours = f"gymnasium, with {getattr(imported(where, module), '__file__', None) or module},"
+        found = imported(where, module)
+    if found is not None:
+        ours = f"gymnasium, with {getattr(found, '__file__', None) or module},"
+        if name not in gymnasium.registry and callable(maker := getattr(found, name, None)):
+            return gymnasium.envs.registration.EnvSpec(f"{name}-v0", entry_point=maker)
     if name not in gymnasium.registry and DM_CONTROL.fullmatch(name):
         from envs.gymnasium import dm_control
 
@@ -161,7 +175,7 @@ def _are_own(wrappers: Any, beside: Mapping[str, Any]) -> bool:
 
 REACHES = {
     **OF_ALL,
-    **importing("key", ":"),
+    **importing("key", before_colon),
     **nowhere("time_limit infos observe observation_key"),
     "wrappers": Reach(MODULE.what, _are_own),
 }

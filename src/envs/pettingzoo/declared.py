@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from envs.contract.fields import AGENTS, FieldSpec
-from envs.pettingzoo import modules
+from envs.pettingzoo import games
 from envs.pettingzoo.agent import Agent
 from envs.pettingzoo.game import OWN, ParallelGame, Step
-from envs.pettingzoo.team import REWARDS
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import quoted
@@ -19,6 +18,10 @@ from utils.plain_values import quoted
 EACH = "each"
 # what agents of a group have in common
 SAME = ("observations", "actions")
+
+
+class UnlikeAgentsError(ConfigError):
+    """The agents of a group see or do different things."""
 
 
 class PettingZooGroups(ParallelGame):
@@ -49,8 +52,8 @@ class PettingZooGroups(ParallelGame):
         seed: int | None,
         state: str = OWN,
     ):
-        modules.require_arguments(key, time_limit, kwargs)
-        super().__init__(modules.made(key, time_limit, kwargs), key, time_limit, seed, state)
+        games.require_arguments(key, time_limit, kwargs)
+        super().__init__(games.made(key, time_limit, kwargs), key, time_limit, seed, state)
         members = grouped(self._agents, groups)
         self.groups = {name: len(agents) for name, agents in members.items()}
         self._reward = reward
@@ -68,7 +71,7 @@ class PettingZooGroups(ParallelGame):
         first = agents[0]
         for agent in agents[1:]:
             if any(getattr(players[agent], part) != getattr(players[first], part) for part in SAME):
-                raise ConfigError(
+                raise UnlikeAgentsError(
                     f"env_args.key={key}: {first} and {agent} differ in what they see or do, so they are no group. Set "
                     "env_args.groups=auto, or a group for each kind of agents."
                 )
@@ -89,13 +92,13 @@ class PettingZooGroups(ParallelGame):
         step = self.play({agent: act for group in self._groups for agent, act in group.actions(actions).items()})
         self._keep(step.obs, step.infos, step.able)
         outcomes = {path: value for group in self._groups for path, value in self._outcomes(group, step).items()}
-        return outcomes, step.ended and not step.truncated, step.truncated, {}
+        return outcomes, step.ended and not step.truncated, step.truncated, self.info_of(step)
 
     def _outcomes(self, group: "_Group", step: Step) -> dict[str, Any]:
         rewards = np.array([step.rewards.get(agent, 0.0) for agent in group.agents], dtype=np.float64)
         terminated = np.array([bool(step.terminations.get(agent, False)) for agent in group.agents])
         truncated = np.array([agent in step.cut for agent in group.agents])
-        reward = rewards if self._reward == EACH else REWARDS[self._reward](rewards)
+        reward = rewards if self._reward == EACH else self.together(rewards, self._reward)
         ends = {group.end("terminated"): terminated, group.end("truncated"): truncated}
         return {f"{group.prefix}reward": reward, **ends}
 

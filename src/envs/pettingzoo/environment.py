@@ -4,10 +4,11 @@ import logging
 from typing import Any
 
 from envs.contract.arguments import require_choice
+from envs.contract.rewards_by_agent import RewardsByAgent
 from envs.contract.validation import InvalidEnvironmentError
-from envs.pettingzoo.declared import EACH, PettingZooGroups
-from envs.pettingzoo.game import OWN, STATES
-from envs.pettingzoo.team import REWARDS, OtherActionsError, PettingZooEnv
+from envs.pettingzoo.declared import EACH, PettingZooGroups, UnlikeAgentsError
+from envs.pettingzoo.game import OWN, REWARDS, STATES
+from envs.pettingzoo.team import OtherActionsError, PettingZooEnv
 from utils.errors import ConfigError
 
 log = logging.getLogger("muster")
@@ -19,7 +20,8 @@ _TRIED: set[str] = set()
 
 class PettingZoo:
     """Makes a `PettingZooEnv`, PyMARL's one team with one reward, if agents have one choice each and neither groups nor
-    a reward for each agent are asked for; else a `PettingZooGroups`, which has the arguments."""
+    a reward for each agent are asked for; else a `PettingZooGroups`, which has the arguments. Unequal agents with a
+    reward for each are a team all the same, padded to the largest."""
 
     def __new__(  # type: ignore[misc]
         cls,
@@ -30,13 +32,21 @@ class PettingZoo:
         groups: Any = None,
         seed: int | None = None,
         state: str = OWN,
-    ) -> PettingZooEnv | PettingZooGroups:
+    ) -> PettingZooEnv | PettingZooGroups | RewardsByAgent:
         if groups is None and reward != EACH:
             try:
                 return PettingZooEnv(key, time_limit, kwargs, reward, seed, state)
             except OtherActionsError:
                 pass
-        return PettingZooGroups(key, time_limit, kwargs, reward, groups, seed, state)
+        try:
+            return PettingZooGroups(key, time_limit, kwargs, reward, groups, seed, state)
+        except UnlikeAgentsError as unlike:
+            if groups is not None:
+                raise
+            try:
+                return RewardsByAgent(PettingZooEnv(key, time_limit, kwargs, "sum", seed, state))
+            except OtherActionsError:
+                raise unlike from None
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
@@ -58,8 +68,9 @@ class PettingZoo:
         _TRIED.add(this)
 
 
-def _beyond_in_play(env: PettingZooEnv | PettingZooGroups) -> str | None:
+def _beyond_in_play(env: PettingZooEnv | PettingZooGroups | RewardsByAgent) -> str | None:
     try:
-        return env.try_out(TRIED_STEPS, TRIED_SECONDS)
+        game = env.game if isinstance(env, RewardsByAgent) else env
+        return game.try_out(TRIED_STEPS, TRIED_SECONDS)
     finally:
         env.close()

@@ -1,12 +1,14 @@
 """A parallel environment of PettingZoo with a time limit, a seed, a state and snapshots."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from envs.contract.arguments import in_words
+from envs.contract.infos import without_meaning
+from envs.contract.legal_actions import MASK
 from envs.contract.validation import NUMBERS, InvalidEnvironmentError, moment
 from envs.pettingzoo.agent import Agent
 from utils.plain_values import quoted
@@ -17,6 +19,8 @@ WITHOUT_STATE = (
     f"With env_args.state={OBSERVATIONS}, the environment's own state is left out: the observations of all agents, "
     "side by side, are the state"
 )
+# the rewards of several agents as one
+REWARDS: dict[str, Callable[..., Any]] = {"sum": np.sum, "mean": np.mean}
 
 
 class Step(NamedTuple):
@@ -129,7 +133,7 @@ class ParallelGame:
             return None
         try:
             state = self._env.state()
-        except (AttributeError, NotImplementedError):
+        except (AttributeError, NotImplementedError, TypeError):  # some have an attribute of that name
             state = None
         if state is None and not self._own_size:
             self._uses_own = False
@@ -145,6 +149,21 @@ class ParallelGame:
         if array.size != self._own_size:
             raise self._fault(f"state() has {array.size} numbers; at first it had {self._own_size}. {WITHOUT_STATE}")
         return array.astype(np.float32).reshape(-1)
+
+    def together(self, rewards: Any, how: str) -> Any:
+        """The rewards of agents as one, by `how` of `REWARDS`; one that they have in common counts once."""
+        return REWARDS["mean" if getattr(self._env, "shares_reward", False) else how](rewards)
+
+    def info_of(self, step: Step) -> dict[str, Any]:
+        """What the environment says at the end of an episode: `<agent>_<key>` of each agent, and what it says of all.
+
+        Masks of legal actions are left out.
+        """
+        if not step.ended:
+            return {}
+        said = dict(getattr(self._env, "info", {}))
+        said |= {f"{agent}_{key}": value for agent, info in step.infos.items() for key, value in info.items()}
+        return without_meaning({key: value for key, value in said.items() if not str(key).endswith(MASK)})
 
     def _fault(self, what: str) -> InvalidEnvironmentError:
         return InvalidEnvironmentError(f"env_args.key={self._key}, {moment(self._steps)}: {what}.")

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from envs.contract.arguments import LARGEST, not_made, require_number, require_parameters
+from envs.contract.arguments import not_made, require_parameters
 from envs.contract.optional import INSTALL_ENVS, require
-from envs.contract.reaches import OF_ALL, importing, nowhere
+from envs.pettingzoo.turns import TurnGame
 from utils.config.user_modules import imported, is_absent
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
@@ -24,10 +24,6 @@ VERSION = re.compile(r"_v\d+$")
 MAKERS = ("parallel_env", "env", "raw_env")
 # agents, landmarks, cells: what a user of these games may count
 MOST_COUNTED = 1000
-
-
-class TurnBasedError(ConfigError):
-    """A game in which agents act one after another."""
 
 
 def module_of(key: str) -> ModuleType:
@@ -84,8 +80,10 @@ def _command(key: str) -> str:
 
 
 def maker_of(key: str, module: ModuleType) -> Callable[..., Any]:
-    """What makes a module's parallel environment: its `parallel_env`, or its turn-based form (AEC) converted, where the
-    environment says that all agents may act at once."""
+    """What makes a module's parallel environment: its `parallel_env`, or its turn-based form (AEC), converted.
+
+    Where the environment says that all agents may act at once, they do.
+    """
     name, make = next(iter(_makers(module).items()))
     if name == MAKERS[0]:
         return make
@@ -93,12 +91,7 @@ def maker_of(key: str, module: ModuleType) -> Callable[..., Any]:
     def converted(**kwargs: Any) -> Any:
         env = make(**kwargs)
         if not (getattr(env, "metadata", None) or {}).get("is_parallelizable"):
-            env.close()
-            raise TurnBasedError(
-                f"env_args.key={quoted(key)} is a turn-based game of PettingZoo (AEC): its agents act one after "
-                "another. Muster plays PettingZoo's parallel environments, in which all act at once, and those of its "
-                "turn-based ones whose metadata say is_parallelizable."
-            )
+            return TurnGame(env, key)
         from pettingzoo.utils.conversions import aec_to_parallel
 
         return aec_to_parallel(env)
@@ -114,6 +107,31 @@ def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
     return maker_of(key, module)(**arguments)
 
 
+def made_by(key: str, kwargs: dict[str, Any] | None) -> Any:
+    """The environment of a class or function of PettingZoo's that "file.py:Class" names; None: it is of another kind.
+
+    Raises:
+        ConfigError: the module cannot be imported, or the class does not take `kwargs`.
+    """
+    path, _, name = key.rpartition(":")
+    where = f"env_args.key={quoted(key)}"
+    make = getattr(imported(where, path), name, None)
+    if not callable(make) or not _is_pettingzoo(make):
+        return None
+    require_parameters(f"env_args.kwargs: {key}", make, kwargs or {})
+    env = make(**(kwargs or {}))
+    return TurnGame(env, key) if hasattr(env, "agent_iter") else env
+
+
+def _is_pettingzoo(make: Any) -> bool:
+    """Whether a class is PettingZoo's, or like one; a function by what it is annotated to return."""
+    kind = make if isinstance(make, type) else inspect.signature(make).return_annotation
+    known = require("pettingzoo", "env=pettingzoo")
+    return isinstance(kind, type) and (
+        issubclass(kind, known.ParallelEnv | known.AECEnv) or callable(getattr(kind, "observation_space", None))
+    )
+
+
 def _main_maker(module: ModuleType) -> Callable[..., Any]:
     """`raw_env`, to which the others often pass everything, or else one of the others."""
     makers = _makers(module)
@@ -124,7 +142,7 @@ def _try_arguments(key: str, make: Callable[..., Any], kwargs: dict) -> None:
     """Make an environment with them, which checks them best; an error names the invalid ones."""
     try:
         make(**kwargs).close()
-    except TurnBasedError:
+    except ConfigError:
         raise
     except Exception as error:
         alone = [name for name in kwargs if not _makes_one(make, {name: kwargs[name]})]
@@ -139,16 +157,12 @@ def _makes_one(make: Callable[..., Any], kwargs: dict) -> bool:
     return True
 
 
-def require_arguments(key: str, time_limit: int, kwargs: dict | None) -> None:
+def require_arguments(key: str, kwargs: dict | None) -> None:
     """Refuse bad arguments before a run starts. Raises ConfigError: names the argument and the nearest known one."""
     module = module_of(key)
-    require_number("env_args.time_limit", time_limit, 1, LARGEST, whole=True)
     require_parameters(f"env_args.kwargs: {key}", _main_maker(module), kwargs or {})
     for name, value in (kwargs or {}).items():
         if type(value) is int and name != "max_cycles" and not -MOST_COUNTED <= value <= MOST_COUNTED:
             raise ConfigError(f"env_args.kwargs.{name}={value}: a count of {key} is at most {MOST_COUNTED}.")
     if kwargs:
         _try_arguments(key, maker_of(key, module), kwargs)
-
-
-REACHES = {**OF_ALL, **importing("key"), **nowhere("time_limit reward groups state")}

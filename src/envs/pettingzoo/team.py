@@ -1,19 +1,15 @@
 """PettingZoo environments with discrete actions, as a team with one reward."""
 
-from collections.abc import Callable
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from envs.contract.arguments import require_choice
 from envs.multiagentenv import MultiAgentEnv
-from envs.pettingzoo import modules
+from envs.pettingzoo import games
 from envs.pettingzoo.agent import Agent
-from envs.pettingzoo.game import MOVES, OWN, ParallelGame
+from envs.pettingzoo.game import MOVES, OWN, REWARDS, ParallelGame
 from utils.errors import ConfigError
-
-REWARDS: dict[str, Callable[..., Any]] = {"sum": np.sum, "mean": np.mean}
 
 
 class OtherActionsError(ConfigError):
@@ -49,13 +45,13 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
         seed: int | None = None,
         state: str = OWN,
     ):
-        modules.require_arguments(key, time_limit, kwargs)
+        games.require_arguments(key, time_limit, kwargs)
         require_choice("env_args.reward", reward, REWARDS)
-        super().__init__(modules.made(key, time_limit, kwargs), key, time_limit, seed, state)
+        super().__init__(games.made(key, time_limit, kwargs), key, time_limit, seed, state)
         self._n_actions = [self._count_actions(key, agent) for agent in self._agents]
         self.players = {agent: Agent(self._env, agent) for agent in self._agents}
         self._obs_size = max(map(_flat_size, self.players.values()))
-        self._team_reward = REWARDS[reward]
+        self._reward = reward
         self.n_agents = len(self._agents)
         self.reset()
         self.forget_episode(seed)
@@ -76,8 +72,9 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
     def step(self, actions) -> tuple[float, bool, dict]:
         step = self.play(dict(zip(self._agents, map(int, actions), strict=True)))
         self._keep(step.obs, step.infos, step.able)
-        reward = float(self._team_reward([float(step.rewards.get(agent, 0.0)) for agent in self._agents]))
-        return reward, step.ended, {"episode_limit": step.truncated}
+        self.agent_rewards = np.array([float(step.rewards.get(agent, 0.0)) for agent in self._agents])
+        reward = float(self.together(self.agent_rewards, self._reward))
+        return reward, step.ended, {**self.info_of(step), "episode_limit": step.truncated}
 
     def _keep(self, obs: dict, infos: dict, able: list[str]) -> None:
         """Flatten and pad what the agents see, and note what those that are `able` to act can do."""

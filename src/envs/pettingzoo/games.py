@@ -1,0 +1,83 @@
+"""What `env_args.key` names: modules of PettingZoo, EPyMARL's ids for these, ids of Gymnasium, scenarios of VMAS."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from envs.contract.arguments import LARGEST, not_made, require_number
+from envs.contract.optional import require
+from envs.contract.reaches import OF_ALL, before_colon, importing, nowhere
+from envs.gymnasium import tasks
+from envs.pettingzoo import modules
+from envs.pettingzoo.tuples import TupleGame
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import quoted
+
+# EPyMARL's ids: pz-mpe-simple-spread-v3, vmas-simple_spread
+PETTINGZOO = re.compile(r"pz-(?P<family>[a-z0-9]+)-(?P<game>[a-z0-9-]+)-v(?P<version>\d+)")
+VMAS = "vmas-"
+# Gymnasium's, with or without the module that registers it
+GYMNASIUM = re.compile(r"(.+:)?[^:]+-v\d+")
+# families that have left PettingZoo
+MOVED = {"mpe": "mpe2"}
+INSTALL_VMAS = 'pip install "vmas[gymnasium]"'
+
+
+def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
+    """The game as a parallel environment of PettingZoo.
+
+    Raises:
+        ConfigError: there is no such game, it lacks a package, or does not take `kwargs`.
+    """
+    if key.startswith(VMAS):
+        return TupleGame(_vmas(key, time_limit, kwargs), key)
+    if found := PETTINGZOO.fullmatch(key):
+        return modules.made(_module_of(**found.groupdict()), time_limit, kwargs)
+    named = ":" in key
+    if named and not GYMNASIUM.fullmatch(key) and (game := modules.made_by(key, kwargs)) is not None:
+        return game
+    if named or GYMNASIUM.fullmatch(key):
+        return TupleGame(tasks.made(key, time_limit, kwargs), key)
+    return modules.made(key, time_limit, kwargs)
+
+
+def require_arguments(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> None:
+    """Refuse bad arguments before a run starts. Raises ConfigError: names the argument and the nearest known one."""
+    require_number("env_args.time_limit", time_limit, 1, LARGEST, whole=True)
+    if found := PETTINGZOO.fullmatch(key):
+        modules.require_arguments(_module_of(**found.groupdict()), kwargs)
+    elif not key.startswith(VMAS) and ":" not in key and not GYMNASIUM.fullmatch(key):
+        modules.require_arguments(key, kwargs)
+
+
+def _module_of(family: str, game: str, version: str) -> str:
+    package = MOVED.get(family, f"pettingzoo.{family}")
+    return f"{package}.{game.replace('-', '_')}_v{version}"
+
+
+def _vmas(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
+    where, scenario = f"env_args.key={quoted(key)}", key.removeprefix(VMAS)
+    vmas = require("vmas", where, INSTALL_VMAS)
+    known = [
+        path.stem for path in (Path(str(vmas.__file__)).parent / "scenarios").rglob("*.py") if "__" not in path.stem
+    ]
+    if scenario not in known:
+        raise ConfigError(f"{where}: VMAS has no scenario '{quoted(scenario)}'.{suggestion(scenario, known)}")
+    # its own limit comes later than ours, which truncates
+    fixed = {"num_envs": 1, "dict_spaces": False, "terminated_truncated": True, "wrapper": "gymnasium"}
+    given = {"continuous_actions": False, "max_steps": time_limit + 1, **(kwargs or {})}
+    try:
+        return vmas.make_env(scenario, **fixed, **given)
+    except Exception as error:
+        raise ConfigError(not_made(where, given, error)) from error
+
+
+def _module_in(key: str) -> str:
+    """The module that a key names, "" where Muster knows it."""
+    if ":" in key:
+        return before_colon(key)
+    return "" if key.startswith(VMAS) or PETTINGZOO.fullmatch(key) or GYMNASIUM.fullmatch(key) else key
+
+
+REACHES = {**OF_ALL, **importing("key", _module_in), **nowhere("time_limit reward groups state compiled")}
