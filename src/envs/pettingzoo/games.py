@@ -70,7 +70,7 @@ def _vmas(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
     try:
         return vmas.make_env(scenario, **fixed, **given)
     except Exception as error:
-        raise ConfigError(not_made(where, given, error)) from error
+        raise not_made(where, given, error) from error
 
 
 def _module_in(key: str) -> str:
