@@ -27,7 +27,9 @@ REGISTRY.declare(
 REGISTRY.declare(
     "lbf",
     "envs.small.lbf:Foraging",
-    "level-based foraging (package lbforaging)",
+    "level-based foraging, compiled or the package lbforaging's",
+    batched="envs.small.lbf:batch",
+    batched_if="envs.small.lbf:is_compiled",
     reaches="envs.small.lbf:REACHES",
     light=True,
 )

@@ -83,4 +83,7 @@ class TeamBatch(CompiledEnv):
         rewards = self.simulator.outputs.rewards
         if self.options.reward == "each":
             return {"reward": rewards}
-        return {"reward": rewards.sum(axis=1) if self.options.reward == "sum" else rewards.mean(axis=1)}
+        total = np.zeros(len(rewards))
+        for of_agent in rewards.T:  # one after another, as Python's `sum`; and faster than NumPy along a short axis
+            total += of_agent
+        return {"reward": total if self.options.reward == "sum" else total / rewards.shape[1]}

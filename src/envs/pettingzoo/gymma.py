@@ -9,7 +9,9 @@ from utils.errors import ConfigError
 
 # the beginning of keys whose games Muster has compiled -> the module with their `Batch`, their `One`, and a function
 # `arguments(key, **words)`: the arguments of these two, or None, if only the package has this game, or one of the words
-COMPILED: dict[str, str] = {}
+COMPILED: dict[str, str] = {
+    "lbforaging:Foraging": "envs.lbf.ids",
+}
 
 
 class Gymma:

@@ -1,232 +1,126 @@
-"""Level-based foraging (Christianos et al. 2020; Papoudakis et al. 2021), from the package lbforaging."""
+"""Level-based foraging (Christianos et al. 2020; Papoudakis et al. 2021), compiled or the package lbforaging's."""
 
-from functools import cache
+import inspect
 from typing import Any
 
-import numpy as np
-
-from envs.contract.arguments import LARGEST, require_choice, require_number
-from envs.contract.optional import require
+from envs.contract.arguments import require_choice, signature_of
 from envs.contract.reaches import OF_ALL, nowhere
 from envs.contract.rewards_by_agent import RewardsByAgent
-from envs.multiagentenv import MultiAgentEnv
+from envs.lbf import ids
+from envs.lbf.environment import LBF, LBFBatch
+from envs.lbf.options import Options
+from envs.lbf.package import KEY, LevelBasedForaging
 from utils.errors import ConfigError
-from utils.nearest import suggestion
+from utils.plain_values import quoted
 
-SEE_LIST = ", which python src/main.py --list lbf shows"
 # that the team is paid, and that agents are
 REWARDS = ("sum", "each")
+# the arguments of the compiled game, which a task sets
+OF_COMPILED = {
+    name: one for name, one in signature_of(Options).parameters.items() if name not in ("time_limit", "reward")
+}
 # the key is looked up among the tasks of the package
-REACHES = {**OF_ALL, **nowhere("key time_limit reward")}
-ACTIONS = ("none", "north", "south", "west", "east", "load")
-
-
-@cache
-def _registered_keys() -> tuple[str, ...]:
-    require("lbforaging", "env=lbf")  # importing it registers its tasks
-    gymnasium = require("gymnasium", "env=lbf")
-    return tuple(key for key in gymnasium.registry if key.startswith("Foraging"))
-
-
-def _numbered_players(count: int) -> list:
-    """Players whose hashes are their numbers.
-
-    The package lets players who load at once take turns in the order of a set, which would otherwise be that of their
-    places in memory: another one in every process.
-    """
-    from lbforaging.foraging.environment import Player
-
-    class NumberedPlayer(Player):
-        def __init__(self, number: int):
-            super().__init__()
-            self._number = number
-
-        def __hash__(self) -> int:
-            return self._number
-
-    return [NumberedPlayer(number) for number in range(count)]
+REACHES = {**OF_ALL, **nowhere("key time_limit reward compiled"), **nowhere(" ".join(OF_COMPILED))}
 
 
 class Foraging:
-    """Makes a `LevelBasedForaging`, which has the arguments; with `reward` "each", one with a reward for each agent."""
+    """Makes a compiled `envs.lbf.environment.LBF`, or the package's `LevelBasedForaging`.
+
+    Args:
+        key: the package's name of the task.
+        time_limit: steps of an episode.
+        reward: one of `REWARDS`; "mean" only where it is compiled.
+        compiled: which one; records without it are of runs that played the package's.
+        others: of the compiled one, `envs.lbf.options.Options`; None: as the task has it.
+    """
+
+    __signature__ = inspect.Signature(
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for name, default in (("key", KEY), ("time_limit", 50), ("reward", "sum"), ("compiled", False))
+        ]
+        + [parameter.replace(default=None) for parameter in OF_COMPILED.values()]
+    )
 
     def __new__(  # type: ignore[misc]
         cls,
-        key: str = "Foraging-8x8-2p-2f-coop-v3",
+        key: str = KEY,
         time_limit: int = 50,
         reward: str = "sum",
+        compiled: bool = False,
         seed: int | None = None,
-    ) -> "LevelBasedForaging | RewardsByAgent":
+        **others: Any,
+    ) -> "LBF | LevelBasedForaging | RewardsByAgent":
+        if compiled:
+            return LBF(**_arguments(key, time_limit, reward, others), seed=seed)
+        _require_none(others)
         game = LevelBasedForaging(key, time_limit, seed)
         return RewardsByAgent(game) if reward == "each" else game
 
     @classmethod
-    def check_args(cls, reward: str = "sum", **others: Any) -> None:
+    def check_args(
+        cls,
+        key: str = KEY,
+        time_limit: int = 50,
+        reward: str = "sum",
+        compiled: bool = False,
+        seed: Any = None,
+        **others: Any,
+    ) -> None:
+        if compiled:
+            LBF.check_args(**_arguments(key, time_limit, reward, others))
+            return
         require_choice("env_args.reward", reward, REWARDS)
-        LevelBasedForaging.check_args(**others)
+        _require_none(others)
+        LevelBasedForaging.check_args(key, time_limit)
+
+    @classmethod
+    def prepare(cls, compiled: bool = False, **others: Any) -> None:
+        if compiled:
+            LBF.prepare()
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
-        return LevelBasedForaging.scenarios()
+        return "key", [(key, "") for key in ids.all_keys()]
 
 
-class LevelBasedForaging(MultiAgentEnv):
-    """A task of lbforaging with the sum of the agents' rewards, which is 1 when all food has been eaten.
+def is_compiled(compiled: bool = False, **others: Any) -> bool:
+    """Whether these `env_args` are those of the compiled one."""
+    return compiled
 
-    Args:
-        key: the package's name of the task.
-        time_limit: steps of an episode; reaching it truncates, eating everything terminates.
-        seed: of the tasks; None: a random one.
 
-    Raises:
-        ConfigError: the package is missing, or it has no such task.
-    """
+def batch(
+    batch_size: int,
+    threads: int = 1,
+    key: str = KEY,
+    time_limit: int = 50,
+    reward: str = "sum",
+    compiled: bool = True,
+    seed: Any = None,
+    **others: Any,
+) -> LBFBatch:
+    """B copies of the compiled one."""
+    return LBFBatch(batch_size, threads=threads, **_arguments(key, time_limit, reward, others), seed=seed)
 
-    def __init__(self, key: str = "Foraging-8x8-2p-2f-coop-v3", time_limit: int = 50, seed: int | None = None):
-        self.check_args(key=key, time_limit=time_limit)
-        from gymnasium.envs.registration import load_env_creator, spec
 
-        task = spec(key)
-        # the package silently ends an episode at its own limit; ours comes first
-        arguments = {**task.kwargs, "max_episode_steps": time_limit + 1}
-        made: Any = load_env_creator(str(task.entry_point))
-        self._env = made(**arguments)
-        self._env.players = _numbered_players(len(self._env.players))
-        self.n_agents = len(self._env.action_space)
-        self.episode_limit = time_limit
-        self._n_actions = int(self._env.action_space[0].n)
-        self._obs_size = int(np.prod(self._env.observation_space[0].shape))
-        self._seed = seed
-        self._steps = 0
-        self._ended = True
-        self._obs = [np.zeros(self._obs_size, dtype=np.float32)] * self.n_agents
+def _copies_per_thread(key: str = KEY, time_limit: int = 50, reward: str = "sum", **others: Any) -> int:
+    arguments = _arguments(key, time_limit, reward, {name: others.get(name) for name in OF_COMPILED if name != "seed"})
+    return LBFBatch.copies_per_thread(**arguments)
 
-    @classmethod
-    def check_args(cls, key: str = "Foraging-8x8-2p-2f-coop-v3", time_limit: int = 50, **others) -> None:
-        keys = _registered_keys()
-        if key not in keys:
-            raise ConfigError(f"env_args.key: lbforaging has no task '{key}'.{suggestion(key, keys, 3, SEE_LIST)}")
-        require_number("env_args.time_limit", time_limit, 1, LARGEST, whole=True)
 
-    @classmethod
-    def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
-        return "key", [(key, "") for key in _registered_keys()]
+batch.copies_per_thread = _copies_per_thread  # type: ignore[attr-defined]
 
-    def reset(self) -> None:
-        obs, _ = self._env.reset(seed=self._seed)
-        # later episodes continue with the generator's state
-        self._seed = None
-        self._steps = 0
-        self._ended = False
-        self._keep(obs)
 
-    def step(self, actions) -> tuple[float, bool, dict]:
-        obs, rewards, terminated, _, _ = self._env.step([int(action) for action in actions])
-        self._steps += 1
-        self._keep(obs)
-        time_up = self._steps >= self.episode_limit and not terminated
-        self._ended = bool(terminated or time_up)
-        self.agent_rewards = np.asarray(rewards, dtype=np.float64)
-        return float(np.sum(rewards)), self._ended, {"episode_limit": time_up}
+def _arguments(key: str, time_limit: int, reward: str, others: dict[str, Any]) -> dict[str, Any]:
+    """Those of the compiled one. The limit of the package's own does not count here."""
+    given = {name: value for name, value in others.items() if value is not None}
+    of_task = {**(ids.arguments(key, **given) or {}), "max_episode_steps": given.get("max_episode_steps")}
+    return {**of_task, "time_limit": time_limit, "reward": reward}
 
-    def state_dict(self) -> dict[str, Any]:
-        """See `MultiAgentEnv`.
 
-        The players' positions belong to it between episodes, too: the package keeps these cells free when it places
-        them again.
-        """
-        players = [(player.position, player.level) for player in self._env.players]
-        return {
-            "seed": self._seed,
-            "generator": self._env.np_random.bit_generator.state,
-            "players": [
-                {"position": position and [int(x) for x in position], "level": None if level is None else int(level)}
-                for position, level in players
-            ],
-            "episode": None if self._ended else self._episode(),
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._seed = state["seed"]
-        self._env.np_random.bit_generator.state = state["generator"]
-        for player, saved in zip(self._env.players, state["players"], strict=True):
-            player.position = saved["position"] and tuple(saved["position"])
-            player.level = saved["level"]
-        episode = state.get("episode")
-        self._ended = episode is None
-        if episode is not None:
-            self._continue(episode)
-
-    def _episode(self) -> dict[str, Any]:
-        game = self._env
-        return {
-            "steps": self._steps,
-            "food": np.array(game.field),
-            "food_spawned": int(game._food_spawned),
-            "scores": [float(player.score) for player in game.players],
-            "rewards": [float(player.reward) for player in game.players],
-            "obs": np.stack(self._obs),
-        }
-
-    def _continue(self, episode: dict[str, Any]) -> None:
-        game = self._env
-        self._steps = game.current_step = int(episode["steps"])
-        game.field = np.array(episode["food"], np.int32)
-        game._food_spawned, game._game_over = episode["food_spawned"], False
-        for player, score, reward in zip(game.players, episode["scores"], episode["rewards"], strict=True):
-            # the package's `setup`, which places a player at the start of an episode, does the same
-            player.field_size, player.history, player.score, player.reward = game.field_size, [], score, reward
-        game._gen_valid_moves()
-        self._keep(episode["obs"])
-
-    def _keep(self, obs) -> None:
-        self._obs = [np.asarray(o, dtype=np.float32).reshape(-1) for o in obs]
-
-    def get_obs(self) -> list[np.ndarray]:
-        return self._obs
-
-    def get_obs_agent(self, agent_id: int) -> np.ndarray:
-        return self._obs[agent_id]
-
-    def get_obs_size(self) -> int:
-        return self._obs_size
-
-    def get_state(self) -> np.ndarray:
-        return np.concatenate(self._obs)
-
-    def get_state_size(self) -> int:
-        return self._obs_size * self.n_agents
-
-    def get_total_actions(self) -> int:
-        return self._n_actions
-
-    def scene(self) -> dict:
-        rows, columns = self._env.field.shape
-        return {"title": "level-based foraging", "bounds": [-0.5, -0.5, columns - 0.5, rows - 0.5], "grid": 1}
-
-    def snapshot(self) -> dict:
-        """Agents and the food that is left, in the middle of their cells, with their levels."""
-        north = self._env.field.shape[0] - 1
-        units = [
-            {"id": f"food {row} {column}", "team": None, "kind": "food", "label": str(self._env.field[row, column])}
-            | {"level": int(self._env.field[row, column]), "shape": "diamond"}
-            | {"x": int(column), "y": int(north - row), "radius": 0.38}
-            for row, column in np.argwhere(self._env.field > 0)
-        ]
-        for i, player in enumerate(self._env.players):
-            row, column = (int(axis) for axis in player.position)
-            agent = {"id": i, "team": 0, "agent": i, "kind": "agent", "label": str(player.level)}
-            units.append(agent | {"level": int(player.level), "x": column, "y": north - row, "radius": 0.38})
-        return {"units": units}
-
-    def action_names(self) -> list[list[str]]:
-        return [list(ACTIONS)] * self.n_agents
-
-    def seed(self, seed: int | None = None) -> None:
-        self._seed = seed
-
-    def render(self) -> None:
-        self._env.render()
-
-    def close(self) -> None:
-        self._env.close()
+def _require_none(others: dict[str, Any]) -> None:
+    for name, value in others.items():
+        if value is not None:
+            raise ConfigError(
+                f"env_args.{name} is {quoted(value)}, which only the compiled game takes: env_args.compiled=True."
+            )
