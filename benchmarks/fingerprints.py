@@ -75,7 +75,7 @@ REFUSED = {"coma": ("rollout", "continuous", "ahead"), "pqn": ("continuous", "ah
 SETTINGS = {
     "pendulum": {"t_max": 240, "env_args": {"key": "Pendulum-v1", "time_limit": 20}},
     "spread": {"t_max": 240, "env_args": {"time_limit": 10, "kwargs": {"continuous_actions": True}}},
-    "lbf": {"t_max": 240, "env_args": {"time_limit": 20}},
+    "lbf": {"t_max": 240, "env_args": {"time_limit": 20, "compiled": False}},
     "skirmish": {"t_max": 400, "env_args": {"map_name": "3m"}},
 }
 SMALL = {

@@ -20,6 +20,8 @@ from entity_games import commands as entity_games
 from watched_runs import ROOT, save_with_legend
 
 FULL_EXPLORATION = "epsilon_start=1.0 epsilon_finish=1.0"
+# the package lbforaging, with which the figures of docs/learning.md were made
+PACKAGE = "env_args.compiled=False"
 # with sparse rewards, TD(lambda) carries a reward back over many steps at once (PyMARL2's choice, too)
 ADAM_LAMBDA = "optimizer=adam optim_eps=1e-8 td_lambda=0.6"
 
@@ -49,12 +51,12 @@ EXPERIMENTS = {
         f"--config=vdn --env-config=matrix with env_args.game=qtran {FULL_EXPLORATION}", "not 8 in any seed", seeds=5
     ),
     "lbf_5x5": Experiment(
-        f"--config=vdn --env-config=lbf with env_args.key=Foraging-5x5-2p-1f-v3 t_max=300000 {ADAM_LAMBDA}",
+        f"--config=vdn --env-config=lbf with {PACKAGE} env_args.key=Foraging-5x5-2p-1f-v3 t_max=300000 {ADAM_LAMBDA}",
         "above 0.9",
         0.43,
     ),
     "lbf_8x8_coop": Experiment(
-        "--config=vdn --env-config=lbf with env_args.key=Foraging-8x8-2p-2f-coop-v3 t_max=2000000 "
+        f"--config=vdn --env-config=lbf with {PACKAGE} env_args.key=Foraging-8x8-2p-2f-coop-v3 t_max=2000000 "
         f"test_interval=50000 {ADAM_LAMBDA}",
         "clearly above random play",
         0.003,
@@ -71,7 +73,7 @@ EXPERIMENTS = {
     ),
     **{
         f"lbf_8x8_coop_{name}": Experiment(
-            f"--config={name} --env-config=lbf with env_args.key=Foraging-8x8-2p-2f-coop-v3 t_max=1000000 "
+            f"--config={name} --env-config=lbf with {PACKAGE} env_args.key=Foraging-8x8-2p-2f-coop-v3 t_max=1000000 "
             "test_interval=50000 test_nepisode=64 test_greedy=False lr=0.0007 critic_lr=0.0007 agent=ff",
             "above 0.9",
             0.003,

@@ -28,7 +28,12 @@ def random_returns(env_config: str, settings: dict[str, str], episodes: int, see
         ended = False
         while not ended:
             legal = [np.flatnonzero(avail) for avail in env.get_avail_actions()]
-            reward, ended, _ = env.step([rng.choice(actions) for actions in legal])
+            actions = [rng.choice(one) for one in legal]
+            if hasattr(env, "fields"):
+                outcomes, *ends, _ = env.step({"actions": np.array(actions)})
+                reward, ended = outcomes["reward"], any(ends)
+            else:
+                reward, ended, _ = env.step(actions)
             returns[episode] += reward
     env.close()
     return returns

@@ -1,7 +1,9 @@
 """A program that compiles the simulators, once for all processes of tests."""
 
+from envs.lbf.batch import Foragings
 from envs.racing.batch import BatchedRaces
 from envs.skirmish.batch import BatchedSkirmish
 
 BatchedRaces.prepare()
+Foragings.prepare()
 BatchedSkirmish.prepare()

@@ -2,7 +2,7 @@
 
 from envs.lbf.kernel import compiled
 from envs.lbf.kernel.spawn import begin_episode
-from envs.lbf.kernel.views import write_moves, write_view
+from envs.lbf.kernel.views import write_changes, write_view
 from envs.lbf.state import EAST, LOAD, N_ACTIONS, NORTH, SOUTH, WEST
 
 
@@ -76,15 +76,16 @@ def play(b, actions, state, outputs, world):
     rules, obs, rewards = world.rules, outputs.obs[b], outputs.rewards[b]
     game.t += 1
     loading = claim(players, actions, board, world)
-    moves_seen = rules.whole and not rules.grid
+    moved = 0
     for i in range(players.size):
         rewards[i] = 0.0
-        if not is_contested(players, i):
-            players[i].cell = players[i].target
-            if moves_seen:
-                write_moves(obs, i, players, foods, world)
-    if (loading and load(game, players, foods, board, rewards, rules)) or not moves_seen:
+        target = players[i].cell if is_contested(players, i) else players[i].target
+        moved |= (target != players[i].cell) << i
+        players[i].cell = target
+    if loading and load(game, players, foods, board, rewards, rules):
         write_view(obs, players, foods, world)
+    else:
+        write_changes(obs, moved, players, foods, world)
     outputs.terminated[b] = game.left == 0
     outputs.truncated[b] = game.left > 0 and game.t >= rules.limit
     game.ended = game.left == 0 or game.t >= rules.limit

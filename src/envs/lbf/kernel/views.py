@@ -10,61 +10,79 @@ def write_view(obs, players, foods, world):
         if world.rules.grid:
             write_grid(obs[i], i, players, foods, world)
         else:
-            write_vector(obs[i], i, players, foods, world)
+            write_foods(obs[i], players[i].cell, foods, world)
+            write_players(obs[i], i, players, 3 * foods.size, world)
 
 
 @compiled()
-def write_moves(obs, i, players, foods, world):
+def write_changes(obs, moved, players, foods, world):
+    """What is new where no food has gone.
+
+    Args:
+        moved: a bit for each player.
+    """
+    rules, first = world.rules, 3 * foods.size
+    if rules.whole and not rules.grid:
+        for i in range(players.size):
+            if moved >> i & 1:
+                write_place(obs, i, players, first, world)
+    elif moved and rules.grid:
+        write_view(obs, players, foods, world)
+    elif moved:
+        for i in range(players.size):
+            if moved >> i & 1:
+                write_foods(obs[i], players[i].cell, foods, world)
+            write_players(obs[i], i, players, first, world)
+
+
+@compiled()
+def write_place(obs, i, players, first, world):
     """Player i where it is now, in the observations of all agents, all of whom see the whole board."""
-    numbers, first = world.rules.numbers, 3 * foods.size
-    row, column = world.places[players[i].cell].row, world.places[players[i].cell].column
+    numbers, place = world.rules.numbers, world.places[players[i].cell]
     for j in range(players.size):
         slot = 0 if j == i else (i + 1 if i < j else i)  # its own comes first
-        obs[j, first + numbers * slot] = row
-        obs[j, first + numbers * slot + 1] = column
+        obs[j, first + numbers * slot] = place.row
+        obs[j, first + numbers * slot + 1] = place.column
 
 
 @compiled()
-def write_vector(view, i, players, foods, world):
-    """Row, column and level of each food within sight, of the agent, and of the others.
-
-    They count from the corner of what it sees, -1 -1 0 stand for nothing. It sees players further than food where the
-    edge of the board cuts its view at the top or on the left.
-    """
-    rules, cell = world.rules, players[i].cell
-    row, column, sight = world.places[cell].row, world.places[cell].column, rules.sight
-    top, left = max(row - sight, 0.0), max(column - sight, 0.0)
+def write_foods(view, cell, foods, world):
+    """Row, column and level of each food within sight of that cell, counted from the corner of what is seen from it;
+    -1 -1 0 stand for nothing."""
+    rules, place = world.rules, world.places[cell]
+    top, left = max(place.row - rules.sight, 0.0), max(place.column - rules.sight, 0.0)
     k = 0
-    for f in range(foods.size):
-        if foods[f].level > 0:
-            y, x = world.places[foods[f].cell].row, world.places[foods[f].cell].column
-            if rules.whole or (abs(y - row) <= sight and abs(x - column) <= sight):
-                view[k], view[k + 1], view[k + 2] = y - top, x - left, foods[f].level
-                k += 3
-    first = 3 * foods.size
-    while k < first:
+    for f in range(foods.size):  # without branches, which would often be guessed wrongly
+        food = world.places[foods[f].cell]
+        near = (abs(food.row - place.row) <= rules.sight) & (abs(food.column - place.column) <= rules.sight)
+        view[k], view[k + 1], view[k + 2] = food.row - top, food.column - left, foods[f].level
+        k += 3 * (near & (foods[f].level > 0))
+    while k < 3 * foods.size:
         view[k], view[k + 1], view[k + 2] = -1.0, -1.0, 0.0
         k += 3
-    k = write_player(view, k, players[i], top, left, world)
-    for j in range(players.size):
-        if j != i:
-            k = write_player(view, k, players[j], top, left, world)
-    while k < view.size:
-        view[k], view[k + 1] = -1.0, -1.0
-        if rules.numbers == 3:
-            view[k + 2] = 0.0
-        k += rules.numbers
 
 
 @compiled()
-def write_player(view, k, player, top, left, world):
-    y, x, most = world.places[player.cell].row - top, world.places[player.cell].column - left, 2.0 * world.rules.sight
-    if y < 0.0 or x < 0.0 or y > most or x > most:
-        return k
-    view[k], view[k + 1] = y, x
-    if world.rules.numbers == 3:
-        view[k + 2] = player.level
-    return k + world.rules.numbers
+def write_players(view, i, players, first, world):
+    """The same of agent i, then of the others, whom it sees further than food where the edge of the board cuts its view
+    at the top or on the left."""
+    rules, place = world.rules, world.places[players[i].cell]
+    top, left, most = max(place.row - rules.sight, 0.0), max(place.column - rules.sight, 0.0), 2.0 * rules.sight
+    numbers, k = rules.numbers, first
+    for j in range(-1, players.size):
+        if j == i:
+            continue
+        player = players[i if j < 0 else j]
+        y, x = world.places[player.cell].row - top, world.places[player.cell].column - left
+        view[k], view[k + 1] = y, x
+        if numbers == 3:
+            view[k + 2] = player.level
+        k += numbers * ((y >= 0.0) & (x >= 0.0) & (y <= most) & (x <= most))
+    while k < view.size:
+        view[k], view[k + 1] = -1.0, -1.0
+        if numbers == 3:
+            view[k + 2] = 0.0
+        k += numbers
 
 
 @compiled()

@@ -1,0 +1,192 @@
+"""How fast are the compiled benchmarks? Steps per second of random play, of the package and of ours in the same run.
+
+python benchmarks/benchmarks_compiled.py
+python benchmarks/benchmarks_compiled.py --only lbf --seconds 3 --rounds 5
+python benchmarks/benchmarks_compiled.py --python rware=../rware/bin/python
+
+Ours: `--batch` copies in one thread, observations, rewards and restarts included. The package: one copy, without
+Gymnasium's checks. Both take turns, and the medians of the rounds are compared.
+"""
+
+import argparse
+import importlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+SRC = Path(__file__).resolve().parents[1] / "src"
+WARM_UP = 0.3  # of the seconds
+
+
+@dataclass
+class Row:
+    """A game of both.
+
+    Args:
+        key: of `gymma`.
+        package: which plays it.
+        player: the function of this file that steps the package's game for some seconds and returns how many steps a
+            second it made. It runs in the package's Python, which may lack Muster's packages.
+        times: how many times as fast ours is meant to be.
+        name: what the player makes; empty: `key`.
+    """
+
+    key: str
+    package: str
+    player: str = "gymnasium_game"
+    times: float | None = None
+    name: str = ""
+    time_limit: int = 100
+    words: dict[str, Any] = field(default_factory=dict)  # of our `env_args`
+
+
+ROWS = {
+    "lbf 8x8-2p-3f": Row("lbforaging:Foraging-8x8-2p-3f-v3", "lbforaging", times=500, time_limit=50),
+    "lbf 2s-8x8-2p-2f-coop": Row("lbforaging:Foraging-2s-8x8-2p-2f-coop-v3", "lbforaging", time_limit=50),
+    "lbf 15x15-4p-3f": Row("lbforaging:Foraging-15x15-4p-3f-v3", "lbforaging", time_limit=50),
+    "rware tiny-4ag": Row("rware:rware-tiny-4ag-v2", "rware", times=500, time_limit=500),
+    "mpe simple-spread": Row(
+        "pz-mpe-simple-spread-v3", "mpe2", "parallel_game", times=500, name="mpe2.simple_spread_v3", time_limit=25
+    ),
+}
+
+
+# the packages' games
+
+
+def timed(step: Callable[[], None], seconds: float) -> float:
+    """How often a second `step` is done."""
+    began, steps = time.perf_counter(), 0
+    while (passed := time.perf_counter() - began) < seconds:
+        for _ in range(20):
+            step()
+        steps += 20
+    return steps / passed
+
+
+def gymnasium_game(name: str, seconds: float) -> float:
+    """An id `module:Name-v0` whose spaces are tuples."""
+    import gymnasium
+
+    env = gymnasium.make(name, disable_env_checker=True).unwrapped
+    env.reset(seed=0)
+    n, choices = len(env.action_space), env.action_space[0].n
+    rng = np.random.default_rng(0)
+
+    def step() -> None:
+        _, _, terminated, truncated, _ = env.step(rng.integers(choices, size=n).tolist())
+        if np.all(terminated) or np.all(truncated):
+            env.reset()
+
+    return timed(step, seconds)
+
+
+def parallel_game(name: str, seconds: float) -> float:
+    """A module with a `parallel_env`."""
+    env = importlib.import_module(name).parallel_env()
+    env.reset(seed=0)
+    choices = {agent: env.action_space(agent).n for agent in env.agents}
+    rng = np.random.default_rng(0)
+
+    def step() -> None:
+        env.step({agent: int(rng.integers(n)) for agent, n in choices.items()})
+        if not env.agents:
+            env.reset()
+
+    return timed(step, seconds)
+
+
+def theirs(row: Row, python: str, seconds: float) -> float | str:
+    """Steps a second of the package, in a process of that Python; or why there are none."""
+    words = [python, __file__, "--child", row.player, row.name or row.key, str(seconds)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["it printed nothing"]
+        return f"{row.package} is missing" if "ModuleNotFoundError" in done.stderr else lines[-1][:100]
+    return float(json.loads(done.stdout.splitlines()[-1]))
+
+
+# ours
+
+
+def made(row: Row, batch: int) -> Any:
+    """That many copies, each begun; None: Muster has not compiled this game."""
+    sys.path.insert(0, str(SRC))
+    from envs.pettingzoo import gymma
+
+    words = {"key": row.key, "time_limit": row.time_limit, **row.words}
+    if not gymma.is_compiled(**words):
+        return None
+    env = gymma.batch(batch, threads=1, seed=list(range(batch)), **words)
+    env.reset()
+    return env
+
+
+def ours(env: Any, batch: int, seconds: float) -> float:
+    """Steps a second of all copies together."""
+    rng = np.random.default_rng(0)
+    legal = env.observed()["avail_actions"]
+    all_legal = bool(legal.all())
+
+    def step() -> None:
+        shown = env.observed()["avail_actions"]
+        if all_legal:
+            actions = rng.integers(legal.shape[2], size=legal.shape[:2])
+        else:
+            actions = (rng.random(legal.shape, np.float32) * shown).argmax(axis=-1)
+        _, terminated, truncated = env.step({"actions": actions})
+        ended = terminated | truncated
+        if ended.any():
+            env.reset(ended)
+
+    timed(step, WARM_UP * seconds)  # spreads the copies over their episodes
+    return batch * timed(step, seconds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", default=[""], metavar="WORD", help="rows with one of these in their name")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--batch", type=int, default=256, help="copies of ours")
+    parser.add_argument("--python", nargs="+", default=[], metavar="PACKAGE=PYTHON", help="which one has a package")
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        player, name, seconds = options.child
+        print(json.dumps(globals()[player](name, float(seconds))))
+        return
+    pythons = dict(word.split("=", 1) for word in options.python)
+    print(f"steps per second, random play: the package with one copy, ours with {options.batch} in one thread")
+    for title, row in ROWS.items():
+        if not any(word in title for word in options.only):
+            continue
+        if (env := made(row, options.batch)) is None:
+            print(f"{title:24} not compiled")
+            continue
+        rounds = [
+            (
+                theirs(row, pythons.get(row.package, sys.executable), options.seconds),
+                ours(env, options.batch, options.seconds),
+            )
+            for _ in range(options.rounds)
+        ]
+        mine = median(pair[1] for pair in rounds)
+        package = [pair[0] for pair in rounds if isinstance(pair[0], float)]
+        if not package:
+            print(f"{title:24} {rounds[0][0]:>12}  {mine:>12,.0f}")
+            continue
+        aim = f", aim {row.times:.0f}" if row.times else ""
+        print(f"{title:24} {median(package):>12,.0f}  {mine:>12,.0f}  {mine / median(package):,.0f} times{aim}")
+
+
+if __name__ == "__main__":
+    main()
