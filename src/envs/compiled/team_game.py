@@ -62,6 +62,11 @@ class TeamBatch(CompiledEnv):
         super().__init__(batch_size, threads, **env_args)
         self.groups, self.episode_limit = {AGENTS: self.simulator.n_agents}, self.options.time_limit
 
+    @classmethod
+    def copies_per_thread(cls, **env_args: Any) -> int:
+        """Copies whose step takes long enough to wake a thread for them (`BatchedEnv`)."""
+        return 64
+
     def fields(self) -> dict[str, FieldSpec]:
         outputs = self.simulator.outputs
         (_, n_agents, size), n_actions = outputs.obs.shape, outputs.avail_actions.shape[2]

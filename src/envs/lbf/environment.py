@@ -25,8 +25,8 @@ class LBFBatch(TeamBatch):
         self.episode_limit = self.options.limit
 
     @classmethod
-    def copies_per_thread(cls, players: int = Options.players, **env_args: Any) -> int:
-        return -(-PLAYERS_PER_THREAD // players)
+    def copies_per_thread(cls, **env_args: Any) -> int:
+        return -(-PLAYERS_PER_THREAD // int(env_args.get("players", Options.players)))
 
     def scene(self) -> dict[str, Any]:
         return drawing.scene(self.options.rows, self.options.columns)

@@ -109,6 +109,16 @@ def batch(
     return family.Batch(batch_size, threads=threads, **arguments, seed=seed)
 
 
+def _copies_per_thread(
+    key: str, time_limit: int = 100, reward: str = "sum", compiled: bool = True, seed: Any = None, **kwargs: Any
+) -> int:
+    found = _compiled(key, time_limit, reward, compiled, kwargs)
+    return 1 if found is None else found[0].Batch.copies_per_thread(**found[1])
+
+
+batch.copies_per_thread = _copies_per_thread  # type: ignore[attr-defined]
+
+
 def _compiled(
     key: str, time_limit: int, reward: str, compiled: bool, kwargs: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]] | None:

@@ -187,6 +187,7 @@ def test_gymma_plays_what_the_package_lacks():
     for key, size in (("Foraging-15x15-4p-5f-v3", 27), ("Foraging-grid-2s-8x8-2p-2f-v3", 75)):
         words = {"key": f"lbforaging:{key}", "time_limit": 100}
         assert gymma.is_compiled(**words)
+        assert gymma.batch.copies_per_thread(**words) >= 1024
         env = gymma.batch(2, **words, seed=[0, 1])
         assert env.fields()["obs"].shape == (size,)
         assert env.episode_limit == 50, "the package's own limit"

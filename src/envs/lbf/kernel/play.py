@@ -17,7 +17,8 @@ def claim(players, actions, board, world):
     for i in range(players.size):
         cell, food = players[i].cell, 0
         action = actions[i]
-        target = cell + width * ((action == SOUTH) - (action == NORTH)) + (action == EAST) - (action == WEST)
+        down, right = int(action == SOUTH) - int(action == NORTH), int(action == EAST) - int(action == WEST)
+        target = cell + width * down + right
         players[i].target = cell if board[target] != 0 else target  # a wall or food is in the way
         if action == LOAD:  # no cell has two foods beside it
             food = max(max(board[cell - width], board[cell + width]), max(board[cell - 1], board[cell + 1]))
