@@ -36,10 +36,18 @@ class Foragings(Simulator):
     def begin(self, which: np.ndarray) -> None:
         self.run(begin_games, which, shared=not self.alone and np.count_nonzero(which) >= PAY)
 
-    def play(self, actions: np.ndarray, outputs: TeamOutputs) -> None:
-        if outputs is not self.outputs:  # a step writes only what has changed
+    def reset(self, which: np.ndarray | None = None, outputs: TeamOutputs | None = None) -> TeamOutputs:
+        self._carry_on_in(outputs or self.outputs)
+        return super().reset(which, outputs)
+
+    def _carry_on_in(self, outputs: TeamOutputs) -> None:
+        """A step writes only what has changed: the rest has to be there."""
+        if outputs is not self.outputs:
             for new, old in zip(outputs, self.outputs, strict=True):
                 new[...] = old
+
+    def play(self, actions: np.ndarray, outputs: TeamOutputs) -> None:
+        self._carry_on_in(outputs)
         world = self.constants[0]
         first = step_if_legal(self.state, actions, outputs, world) if self.alone else illegal(actions)
         if first >= 0:

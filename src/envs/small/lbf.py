@@ -86,7 +86,7 @@ class Foraging:
 
 def is_compiled(compiled: bool = False, **others: Any) -> bool:
     """Whether these `env_args` are those of the compiled one."""
-    return compiled
+    return bool(compiled)
 
 
 def batch(

@@ -58,9 +58,9 @@ def load(game, players, foods, board, rewards, rules):
             rewards[i] -= rules.penalty
             continue
         gone = True
-        rewards[i] = float(players[i].level * food.level)
+        rewards[i] = float(players[i].level) * food.level
         if rules.normalised:
-            rewards[i] /= float(food.loaders * game.spawned)
+            rewards[i] /= float(food.loaders) * game.spawned
     if gone:
         for i in range(players.size):
             if players[i].food > 0:
