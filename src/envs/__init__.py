@@ -76,6 +76,13 @@ REGISTRY.declare(
     reaches="envs.skirmish.options:REACHES",
 )
 REGISTRY.declare(
+    "rware",
+    "envs.rware.environment:Rware",
+    "the multi-robot warehouse RWARE, compiled: shelves to goals",
+    batched="envs.rware.environment:RwareBatch",
+    reaches="envs.rware.options:REACHES",
+)
+REGISTRY.declare(
     "entities",
     "envs.entities.adapter:EntityEnv",
     "environments of entities, in the words of entity-gym: the user's own, and games",

@@ -11,6 +11,7 @@ from utils.errors import ConfigError
 # `arguments(key, **words)`: the arguments of these two, or None, if only the package has this game, or one of the words
 COMPILED: dict[str, str] = {
     "lbforaging:Foraging": "envs.lbf.ids",
+    "rware:": "envs.rware.ids",
 }
 
 

@@ -1,0 +1,169 @@
+"""The arguments: an id of the package, and what is to differ from it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from envs.compiled.team_game import TeamOptions
+from envs.contract.arguments import LARGEST, require_choice, require_number
+from envs.contract.reaches import OF_ALL, nowhere
+from envs.rware.layout import Layout, of_shelves, of_text
+from utils.config.reach import Reach
+from utils.errors import ConfigError
+from utils.nearest import did_you_mean
+from utils.plain_values import quoted
+
+SIZES = {"tiny": (1, 3), "small": (2, 3), "medium": (2, 5), "large": (3, 5)}  # rows and columns of shelves
+REQUESTS_PER_AGENT = {"-easy": 2.0, "": 1.0, "-hard": 0.5}
+REWARD_TYPES = ("individual", "global", "two_stage")
+MOST_AGENTS, MOST_HEIGHT, MOST_REQUESTS = 19, 15, 19  # of the ids
+MOST_BITS = 16
+MOST_SIGHT = 50
+IDS = tuple(
+    f"rware-{size}-{agents}ag{difficulty}-v2"
+    for size in SIZES
+    for difficulty in REQUESTS_PER_AGENT
+    for agents in range(1, MOST_AGENTS + 1)
+)
+_COMMON = r"^rware(?:-(?P<sight>[2-5])s)?-"
+_OF_SIZES = re.compile(
+    _COMMON + r"(?P<size>tiny|small|medium|large)-(?:(?P<height>\d+)h-)?(?P<agents>\d+)ag(?P<difficulty>-easy|-hard|)-v2$"
+)
+_OF_ROWS = re.compile(
+    _COMMON + r"(?P<rows>[1-4])x(?P<columns>[3579])-(?P<height>\d+)h-(?P<agents>\d+)ag-(?P<requests>\d+)req-"
+    r"(?P<reward>indiv|global|twostage)-v2$"
+)
+_REWARDS = {"indiv": "individual", "global": "global", "twostage": "two_stage"}
+FORMS = (
+    "rware[-2s to -5s]-<tiny, small, medium, large>[-1h to -15h]-<1 to 19>ag[-easy, -hard]-v2, and "
+    "rware[-2s to -5s]-<1 to 4>x<3, 5, 7, 9>-<1 to 15>h-<1 to 19>ag-<1 to 19>req-<indiv, global, twostage>-v2"
+)
+
+
+@dataclass
+class Options(TeamOptions):
+    """Where a default is None, the key says it.
+
+    Args:
+        key: an id of the package.
+        shelf_rows, shelf_columns, column_height: of shelves; the columns are of two, and an odd number.
+        layout: a drawing instead (`layout.of_text`).
+        request_queue_size: shelves that are requested at once.
+        sensor_range: cells that an agent sees to each side.
+        reward_type: one of `REWARD_TYPES`.
+        msg_bits: that an agent sends at each step.
+        normalised_coordinates: an agent sees its place as numbers from 0 to 1.
+        max_inactivity_steps: so many steps without a delivery end the episode.
+        max_steps: the package's limit; as `time_limit`.
+    """
+
+    time_limit: int = 500
+    key: str = "rware-tiny-2ag-v2"
+    n_agents: int | None = None
+    shelf_rows: int | None = None
+    shelf_columns: int | None = None
+    column_height: int | None = None
+    layout: str | list[str] | None = None
+    request_queue_size: int | None = None
+    sensor_range: int | None = None
+    reward_type: str | None = None
+    msg_bits: int = 0
+    normalised_coordinates: bool = False
+    max_inactivity_steps: int | None = None
+    max_steps: int | None = 500
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        drawn = self.layout is not None
+        for name, value in settings_of(self.key).items():
+            if getattr(self, name) is None:
+                setattr(self, name, value)
+            elif drawn and name in ("shelf_rows", "shelf_columns", "column_height"):
+                raise ConfigError(f"env_args.{name} and env_args.layout exclude each other.")
+        require_choice("env_args.reward_type", self.reward_type, REWARD_TYPES)
+        for name, least, most in (
+            ("shelf_rows", 1, LARGEST),
+            ("shelf_columns", 1, LARGEST),
+            ("column_height", 1, LARGEST),
+            ("sensor_range", 0, MOST_SIGHT),
+            ("msg_bits", 0, MOST_BITS),
+        ):
+            require_number(f"env_args.{name}", getattr(self, name), least, most, whole=True)
+        for name in ("max_inactivity_steps", "max_steps"):
+            if getattr(self, name) is not None:
+                require_number(f"env_args.{name}", getattr(self, name), 1, LARGEST, whole=True)
+        require_choice("env_args.normalised_coordinates", self.normalised_coordinates, (True, False))
+        if self.shelf_columns % 2 == 0:  # type: ignore[operator]
+            raise ConfigError(f"env_args.shelf_columns is {self.shelf_columns}; it must be an odd number.")
+        layout = self.warehouse()
+        require_number("env_args.n_agents", self.n_agents, 1, layout.ways.size, whole=True)
+        if not layout.n_shelves:
+            raise ConfigError("env_args.layout has no shelf (x).")
+        if not 0 <= (requests := self.request_queue_size) < layout.n_shelves:  # type: ignore[operator]
+            raise ConfigError(
+                f"env_args.request_queue_size is {requests}; the warehouse has {layout.n_shelves} shelves, of which "
+                f"0 to {layout.n_shelves - 1} can be requested at once."
+            )
+        self.time_limit = min(self.time_limit, self.max_steps or LARGEST)
+
+    def warehouse(self) -> Layout:
+        if self.layout is not None:
+            return of_text(self.layout)
+        return of_shelves(self.shelf_rows, self.shelf_columns, self.column_height)  # type: ignore[arg-type]
+
+
+def is_picture(key: str) -> bool:
+    """Whether this is an id with pictures for observations."""
+    return key.startswith(("rware-img", "rware-Nd"))
+
+
+def settings_of(key: Any) -> dict[str, Any]:
+    """What an id says.
+
+    Raises:
+        ConfigError: the package has no such id, or its observations are pictures.
+    """
+    if is_picture(str(key)):
+        raise ConfigError(
+            f"env_args.key={key}: observations that are pictures have not been compiled; the package's own plays by "
+            f"--env-config=gymma with env_args.key=rware:{key}."
+        )
+    found = _OF_SIZES.match(str(key)) or _OF_ROWS.match(str(key))
+    if found is None or not _in_range(found.groupdict()):
+        raise ConfigError(f"env_args.key: rware has no id '{quoted(key)}'.{did_you_mean(str(key), IDS)} Ids: {FORMS}.")
+    said = found.groupdict()
+    agents = int(said["agents"])
+    if "size" in said:
+        rows, columns = SIZES[said["size"]]
+        requests, reward = int(agents * REQUESTS_PER_AGENT[said["difficulty"]]), "individual"
+    else:
+        rows, columns = int(said["rows"]), int(said["columns"])
+        requests, reward = int(said["requests"]), _REWARDS[said["reward"]]
+    return {
+        "n_agents": agents,
+        "shelf_rows": rows,
+        "shelf_columns": columns,
+        "column_height": int(said["height"] or 8),
+        "request_queue_size": requests,
+        "sensor_range": int(said["sight"] or 1),
+        "reward_type": reward,
+    }
+
+
+def _in_range(said: Mapping[str, str | None]) -> bool:
+    """Whether the numbers of an id are among those of the package."""
+    for name, most in (("agents", MOST_AGENTS), ("height", MOST_HEIGHT), ("requests", MOST_REQUESTS)):
+        number = said.get(name) or "1"
+        if number.startswith("0") or int(number) > most:
+            return False
+    return True
+
+
+REACHES: Mapping[str, Reach] = {
+    **OF_ALL,
+    **nowhere(
+        "time_limit reward key n_agents shelf_rows shelf_columns column_height layout request_queue_size sensor_range "
+        "reward_type msg_bits normalised_coordinates max_inactivity_steps max_steps"
+    ),
+}
