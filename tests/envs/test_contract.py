@@ -58,6 +58,11 @@ VARIANTS = {
         {"key": "Taxi-v4", "time_limit": 30, "kwargs": {"is_rainy": True}},
         {"key": "gym_tasks:Kinds-v0"},
     ],
+    "rware": [
+        {"time_limit": 30},
+        {"key": "rware-2s-small-4h-3ag-easy-v2", "reward": "each", "max_inactivity_steps": 20},
+        {"key": "rware-1x3-3h-9ag-5req-twostage-v2", "msg_bits": 1, "time_limit": 9},
+    ],
     "racing": [
         {"metres": 60.0, "map_cycle": ["seeds:1-50"], "map_order": "random"},
         {"metres": 60.0, "view": "both", "n_cars": 2, "reward": "each", "start_anywhere": 1.0},

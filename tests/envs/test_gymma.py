@@ -99,7 +99,7 @@ def test_ids_of_pettingzoo_are_epymarls():
         ({"key": "Pair-v0", "ennds": "all"}, "takes no 'ennds'. Did you mean 'ends'"),
         ({"key": "Pair-v0", "time_limit": 0}, "time_limit is 0"),
         ({"key": "vmas-balance"}, r"needs the package 'vmas', .*: pip install \"vmas\[gymnasium\]\""),
-        ({"key": "rware:rware-tiny-2ag-v2"}, "needs the package 'rware', .* pip install rware"),
+        ({"key": "rware:rware-tiny-2ag-v2", "compiled": False}, "needs the package 'rware', .* pip install rware"),
     ],
 )
 def test_what_cannot_be_made(words, message):

@@ -5,9 +5,9 @@ import numpy as np
 from envs.compiled.simulator import Simulator
 from envs.compiled.team_game import TeamOutputs
 from envs.rware.kernel import KERNEL
-from envs.rware.kernel.entry import N_ACTIONS, arrange, begin, step
+from envs.rware.kernel.entry import N_ACTIONS, begin, refresh, step
 from envs.rware.options import REWARD_TYPES, Options
-from envs.rware.state import AGENT, COPY, RULES, State, table_size, world_of
+from envs.rware.state import AGENT, COPY, EMPTY, RULES, State, table_size, world_of
 
 
 class Warehouses(Simulator):
@@ -40,6 +40,7 @@ class Warehouses(Simulator):
             np.zeros((copies, n), AGENT),
             np.zeros((copies, shelves), np.int16),
             np.zeros((copies, shelves), np.uint8),
+            np.full((copies, len(self.world.goals)), EMPTY, np.int16),
             np.zeros((copies, cells), np.int16),
             np.zeros((copies, cells), np.int16),
             np.zeros((copies, cells), np.uint8),
@@ -53,9 +54,16 @@ class Warehouses(Simulator):
     def begin(self, which: np.ndarray) -> None:
         self.run(begin, which)
 
-    def arrange(self) -> None:
-        """Put all shelves home, and write the views of all copies, whose agents and requests are already there."""
-        self.run(arrange, np.ones(self.batch_size, bool))
+    def refresh(self) -> None:
+        """Write the views after a change to agents, cells of shelves or requests."""
+        self.run(refresh, np.ones(self.batch_size, bool))
+
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """x and y of all cells; y downwards, as the package's."""
+        rim = max(self.options.sensor_range, 1)
+        height, width = self.layout.ways.shape
+        y, x = np.indices((height + 2 * rim, width + 2 * rim)) - rim
+        return x.ravel(), y.ravel()
 
     def play(self, actions: np.ndarray, outputs: TeamOutputs) -> None:
         if (actions.view(np.uint64) >= self.n_actions).any():
@@ -67,5 +75,5 @@ class Warehouses(Simulator):
     def compile_all(cls) -> None:
         warehouses = cls(1, seed=0)
         warehouses.reset()
-        warehouses.arrange()
+        warehouses.refresh()
         warehouses.step(np.zeros((1, warehouses.n_agents), int))

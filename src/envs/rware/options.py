@@ -18,13 +18,17 @@ SIZES = {"tiny": (1, 3), "small": (2, 3), "medium": (2, 5), "large": (3, 5)}  # 
 REQUESTS_PER_AGENT = {"-easy": 2.0, "": 1.0, "-hard": 0.5}
 REWARD_TYPES = ("individual", "global", "two_stage")
 MOST_AGENTS, MOST_HEIGHT, MOST_REQUESTS = 19, 15, 19  # of the ids
-MOST_BITS = 16
+HEIGHT = 8  # of columns, where an id does not say it
+MOST_BITS = 8
 MOST_SIGHT = 50
+# less those with as many requests as shelves, or more
 IDS = tuple(
     f"rware-{size}-{agents}ag{difficulty}-v2"
-    for size in SIZES
-    for difficulty in REQUESTS_PER_AGENT
+    for size, rows_and_columns in SIZES.items()
+    for shelves in [of_shelves(*rows_and_columns, HEIGHT).n_shelves]
+    for difficulty, per_agent in REQUESTS_PER_AGENT.items()
     for agents in range(1, MOST_AGENTS + 1)
+    if int(agents * per_agent) < shelves
 )
 _COMMON = r"^rware(?:-(?P<sight>[2-5])s)?-"
 _OF_SIZES = re.compile(
@@ -52,7 +56,7 @@ class Options(TeamOptions):
         request_queue_size: shelves that are requested at once.
         sensor_range: cells that an agent sees to each side.
         reward_type: one of `REWARD_TYPES`.
-        msg_bits: that an agent sends at each step.
+        msg_bits: that an agent sends at each step; its actions are the usual five for each message.
         normalised_coordinates: an agent sees its place as numbers from 0 to 1.
         max_inactivity_steps: so many steps without a delivery end the episode.
         max_steps: the package's limit; as `time_limit`.
@@ -100,7 +104,8 @@ class Options(TeamOptions):
         require_number("env_args.n_agents", self.n_agents, 1, layout.ways.size, whole=True)
         if not layout.n_shelves:
             raise ConfigError("env_args.layout has no shelf (x).")
-        if not 0 <= (requests := self.request_queue_size) < layout.n_shelves:  # type: ignore[operator]
+        require_number("env_args.request_queue_size", self.request_queue_size, 0, LARGEST, whole=True)
+        if (requests := self.request_queue_size) >= layout.n_shelves:  # type: ignore[operator]
             raise ConfigError(
                 f"env_args.request_queue_size is {requests}; the warehouse has {layout.n_shelves} shelves, of which "
                 f"0 to {layout.n_shelves - 1} can be requested at once."
@@ -144,7 +149,7 @@ def settings_of(key: Any) -> dict[str, Any]:
         "n_agents": agents,
         "shelf_rows": rows,
         "shelf_columns": columns,
-        "column_height": int(said["height"] or 8),
+        "column_height": int(said["height"] or HEIGHT),
         "request_queue_size": requests,
         "sensor_range": int(said["sight"] or 1),
         "reward_type": reward,

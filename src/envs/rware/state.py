@@ -41,6 +41,7 @@ class State(NamedTuple):
     agents: np.ndarray  # [B, n] AGENT
     shelf_cells: np.ndarray  # [B, S] int16
     requested: np.ndarray  # [B, S] uint8
+    next_requests: np.ndarray  # [B, G] int16: what is requested after a step's deliveries; EMPTY: drawn shelves
     agent_at: np.ndarray  # [B, C] int16, counted from 1; 0: nobody
     shelf_at: np.ndarray  # [B, C] int16, or EMPTY
     codes: np.ndarray  # [B, C] uint8: 1 + direction of an agent, + 5 for a shelf or 10 for a requested one

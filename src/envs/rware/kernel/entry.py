@@ -18,8 +18,12 @@ def begin(state, which, outputs, world, rules):
             copy.episode += 1
             copy.draws = copy.t = copy.inactive = copy.ended = 0
             place_agents(copy, state.agents[b], state.agent_at[b], world)
+            for k in range(world.homes.size):
+                state.shelf_cells[b, k] = world.homes[k]
             request(copy, state.requested[b], rules[0].requests)
-    arrange(state, which, outputs, world, rules)
+            outputs.rewards[b] = 0.0
+            outputs.terminated[b] = outputs.truncated[b] = False
+    refresh(state, which, outputs, world, rules)
 
 
 @compiled()
@@ -47,23 +51,21 @@ def request(copy, requested, requests):
 
 
 @compiled()
-def arrange(state, which, outputs, world, rules):
-    """Put the shelves home, and work out from agents and requests all that follows from them."""
+def refresh(state, which, outputs, world, rules):
+    """Work out from the agents, the shelves' cells and the requests all that follows from them, and write the views."""
     for b in range(which.size):
         if not which[b]:
             continue
         agents, codes = state.agents[b], state.codes[b]
         state.agent_at[b], state.shelf_at[b], codes[:] = 0, EMPTY, 0
         for k in range(world.homes.size):
-            cell = world.homes[k]
-            state.shelf_cells[b, k], state.shelf_at[b, cell] = cell, k
+            cell = state.shelf_cells[b, k]
+            state.shelf_at[b, cell] = k
             codes[cell] = 5 + 5 * state.requested[b, k]
         for i in range(agents.size):
             state.agent_at[b, agents[i].cell] = i + 1
             codes[agents[i].cell] += 1 + agents[i].direction
         write_obs(agents, state.agent_at[b], codes, world, rules[0].msg_bits, outputs.obs[b])
-        outputs.rewards[b] = 0.0
-        outputs.terminated[b] = outputs.truncated[b] = False
 
 
 @compiled()
@@ -93,7 +95,7 @@ def step_copy(b, state, actions, outputs, world, rules):
             rewards[i] += toggle_load(agent, shelf_at, world, rules.reward_type)
     delivered = deliver(copy, state, b, rewards, world, rules)
     copy.t += 1
-    copy.inactive = 0 if delivered else copy.inactive + 1
+    copy.inactive = 0 if delivered > 0 else copy.inactive + 1
     terminated = rules.max_inactivity > 0 and copy.inactive >= rules.max_inactivity
     copy.ended = terminated or copy.t >= rules.time_limit
     outputs.terminated[b], outputs.truncated[b] = terminated, copy.ended and not terminated
@@ -147,20 +149,18 @@ def toggle_load(agent, shelf_at, world, reward_type):
 def deliver(copy, state, b, rewards, world, rules):
     """Replace each requested shelf that has reached a goal by another request, drawn among all other shelves.
 
-    Returns whether there was one.
+    Returns their number.
     """
-    agents, requested, codes, delivered = state.agents[b], state.requested[b], state.codes[b], False
+    agents, requested, codes, delivered = state.agents[b], state.requested[b], state.codes[b], 0
     for k in range(world.goals.size):
         goal = world.goals[k]
         shelf = state.shelf_at[b, goal]
         if shelf == EMPTY or not requested[shelf]:
             continue
-        delivered = True
-        left = below(copy, rules.n_shelves - rules.requests)
-        new = 0
-        while requested[new] or left:
-            left -= not requested[new]
-            new += 1
+        new = state.next_requests[b, delivered]
+        if new == EMPTY:
+            new = other_shelf(copy, requested, rules.n_shelves - rules.requests)
+        delivered += 1
         requested[shelf], requested[new] = 0, 1
         codes[goal] -= 5
         codes[state.shelf_cells[b, new]] += 5
@@ -174,3 +174,13 @@ def deliver(copy, state, b, rewards, world, rules):
             rewards[i] += 0.5
             agents[i].delivered = 1
     return delivered
+
+
+@compiled()
+def other_shelf(copy, requested, others):
+    """One of so many shelves that are not requested."""
+    left, shelf = below(copy, others), 0
+    while requested[shelf] or left:
+        left -= not requested[shelf]
+        shelf += 1
+    return shelf
