@@ -50,6 +50,13 @@ REGISTRY.declare(
     light=True,
 )
 REGISTRY.declare(
+    "particles",
+    "envs.particles.environment:Particles",
+    "the nine scenarios of the particle environments (MPE), compiled",
+    batched="envs.particles.environment:ParticlesBatch",
+    reaches="envs.particles.options:REACHES",
+)
+REGISTRY.declare(
     "gymma",
     "envs.pettingzoo.gymma:Gymma",
     "EPyMARL's: any game of several agents by an id of Gymnasium, PettingZoo or VMAS",

@@ -12,6 +12,7 @@ from utils.errors import ConfigError
 COMPILED: dict[str, str] = {
     "lbforaging:Foraging": "envs.lbf.ids",
     "rware:": "envs.rware.ids",
+    "pz-mpe-": "envs.particles.ids",
 }
 
 

@@ -1,0 +1,51 @@
+"""The particle worlds as an environment: many copies, and one."""
+
+from typing import Any
+
+import numpy as np
+
+from envs.compiled.environment import OneCopy
+from envs.compiled.team_game import TeamBatch
+from envs.contract.fields import FieldSpec
+from envs.particles import drawing
+from envs.particles.options import Options
+from envs.particles.state import SCENARIOS
+
+
+class ParticlesBatch(TeamBatch):
+    """B copies; the arguments are those of `options.Options`, `seed` is a list of B seeds."""
+
+    title, options_class, simulator_class = "Particles", Options, "envs.particles.batch:Worlds"
+
+    @classmethod
+    def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
+        return "scenario", [(name, "") for name in SCENARIOS]
+
+    def fields(self) -> dict[str, FieldSpec]:
+        fields = super().fields()
+        if self.options.continuous_actions:
+            del fields["avail_actions"]
+            fields["actions"] = FieldSpec("action", (self.simulator.length,), low=0.0, high=1.0)
+        return fields
+
+    def observed(self) -> dict[str, np.ndarray]:
+        observed = super().observed()
+        if self.options.continuous_actions:
+            del observed["avail_actions"]
+        return observed
+
+    def snapshot(self) -> dict[str, Any]:
+        worlds = self.simulator
+        return drawing.snapshot(worlds.cast, self.options.scenario, worlds.state)
+
+    def scene(self) -> dict[str, Any]:
+        return {"bounds": [-1.2, -1.2, 1.2, 1.2]}
+
+    def action_names(self) -> list[list[str]]:
+        return drawing.action_names(self.simulator.cast, int(self.simulator.choices.max()))
+
+
+class Particles(OneCopy):
+    """One copy."""
+
+    batch_class = ParticlesBatch

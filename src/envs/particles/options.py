@@ -1,0 +1,89 @@
+"""The arguments of a particle world."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from envs.compiled.team_game import TeamOptions
+from envs.contract.arguments import require_choice, require_number
+from envs.contract.reaches import OF_ALL, nowhere
+from envs.particles.state import SCENARIOS
+from utils.config.reach import Reach
+from utils.errors import ConfigError
+
+MOST = 100  # agents or landmarks of a kind
+# of a scenario, the words that it takes, and what they are if they are not given
+WORDS: Mapping[str, Mapping[str, Any]] = {
+    **{name: {} for name in SCENARIOS},
+    "simple_spread": {"N": 3, "local_ratio": 0.5, "curriculum": False, "terminate_on_success": False},
+    "simple_adversary": {"N": 2},
+    "simple_tag": {
+        "num_good": 1,
+        "num_adversaries": 3,
+        "num_obstacles": 2,
+        "curriculum": False,
+        "terminate_on_success": False,
+    },
+    "simple_reference": {"local_ratio": 0.5},
+    "simple_world_comm": {"num_good": 2, "num_adversaries": 4, "num_obstacles": 1, "num_food": 2, "num_forests": 2},
+}
+LEAST = {"N": 1, "num_good": 1, "num_adversaries": 1, "num_obstacles": 0, "num_food": 1, "num_forests": 0}
+
+
+@dataclass
+class Options(TeamOptions):
+    """Where a default is None, the scenario has one or does not take the word; see `WORDS`.
+
+    Args:
+        scenario: one of `SCENARIOS`.
+        N: simple_spread: agents, and landmarks; simple_adversary: good agents, and landmarks.
+        num_good, num_adversaries, num_obstacles, num_food, num_forests: how many of each there are.
+        local_ratio: the share of an agent's own reward; the rest is that of all.
+        curriculum: the package's first stage: collisions cost nothing, or the prey is half as fast.
+        terminate_on_success: an episode ends when all landmarks are covered, or all prey is caught.
+        continuous_actions: numbers from 0 to 1, five that move (none, x-, x+, y-, y+), then words.
+        dynamic_rescaling: the package's, for its pictures; here it does nothing.
+    """
+
+    time_limit: int = 25
+    scenario: str = "simple_spread"
+    N: int | None = None
+    num_good: int | None = None
+    num_adversaries: int | None = None
+    num_obstacles: int | None = None
+    num_food: int | None = None
+    num_forests: int | None = None
+    local_ratio: float | None = None
+    curriculum: bool | None = None
+    terminate_on_success: bool | None = None
+    continuous_actions: bool = False
+    dynamic_rescaling: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_choice("env_args.scenario", self.scenario, SCENARIOS)
+        mine = WORDS[self.scenario]
+        for name in sorted({name for words in WORDS.values() for name in words}):
+            if getattr(self, name) is None:
+                setattr(self, name, mine.get(name))
+            elif name not in mine:
+                raise ConfigError(
+                    f"env_args.{name}: {self.scenario} has no such argument; it has {', '.join(mine) or 'none'}."
+                )
+            elif name in LEAST:
+                require_number(f"env_args.{name}", getattr(self, name), LEAST[name], MOST, whole=True)
+            elif name == "local_ratio":
+                require_number("env_args.local_ratio", self.local_ratio, 0.0, 1.0)
+            else:
+                require_choice(f"env_args.{name}", getattr(self, name), (True, False))
+        for name in ("continuous_actions", "dynamic_rescaling"):
+            require_choice(f"env_args.{name}", getattr(self, name), (True, False))
+
+
+REACHES: Mapping[str, Reach] = {
+    **OF_ALL,
+    **nowhere(
+        "time_limit reward scenario N num_good num_adversaries num_obstacles num_food num_forests local_ratio "
+        "curriculum terminate_on_success continuous_actions dynamic_rescaling"
+    ),
+}
