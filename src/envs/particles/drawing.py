@@ -31,12 +31,12 @@ def snapshot(cast: "Cast", scenario: str, state: State) -> dict[str, Any]:
     places, n = state.positions[0].tolist(), len(cast.agents)
     units: list[dict[str, Any]] = []
     for (x, y), one, colour in zip(places[n:], cast.landmarks, landmarks, strict=True):
-        radius = max(one.size, LEAST_RADIUS)
+        radius = max(one.radius, LEAST_RADIUS)
         units.append(
             {"id": one.name, "team": None, "kind": "landmark", "x": x, "y": y, "radius": radius, "colour": [*colour]}
         )
     for i, ((x, y), one, colour) in enumerate(zip(places[:n], cast.agents, agents, strict=True)):
-        body = {"x": x, "y": y, "radius": max(one.size, LEAST_RADIUS), "colour": [*colour]}
+        body = {"x": x, "y": y, "radius": max(one.radius, LEAST_RADIUS), "colour": [*colour]}
         team = int(i < cast.n_adversaries)
         units.append({"id": one.name, "team": team, "kind": "agent", **body, "agent": i, "label": str(i)})
     return {"units": units}

@@ -52,7 +52,7 @@ RULES = struct(
 )
 BODY = struct(
     [
-        ("size", "f8"),
+        ("radius", "f8"),
         ("accel", "f8"),
         ("max_speed", "f8"),  # 0: any
         ("movable", "i8"),

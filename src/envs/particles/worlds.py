@@ -27,7 +27,7 @@ ACCEL = 5.0
 
 class Body(NamedTuple):
     name: str
-    size: float = 0.05
+    radius: float = 0.05
     accel: float = ACCEL
     max_speed: float = 0.0
     movable: bool = True

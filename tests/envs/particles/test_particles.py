@@ -163,3 +163,18 @@ def test_continuous_actions_are_cut_to_their_bounds():
 def test_bad_arguments(words, message):
     with pytest.raises(ConfigError, match=message):
         Particles.check_args(**words)
+
+
+def test_success_in_the_last_step_truncates():
+    case, arrays = next((case, arrays) for case, arrays in EPISODES if len(arrays["ends"]) == 1)
+    worlds = started(case, arrays, time_limit=1)
+    worlds.step(arrays["actions"][0][None])
+    assert [worlds.outputs.terminated[0], worlds.outputs.truncated[0]] == [False, True], "time comes first"
+
+
+def test_who_says_nothing_in_crypto_misreads_nothing():
+    world = Particles(seed=0, scenario="simple_crypto", continuous_actions=True, reward="each")
+    world.reset()
+    silent, heard = np.zeros((3, 4)), np.eye(3, 4)
+    assert world.step({"actions": silent})[0]["reward"].tolist() == [0, 0, 0]
+    assert world.step({"actions": heard})[0]["reward"].any()

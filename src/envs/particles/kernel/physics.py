@@ -23,7 +23,7 @@ def distance(positions, a, b):
 
 @compiled()
 def touches(positions, bodies, a, b):
-    return distance(positions, a, b) < bodies[a].size + bodies[b].size
+    return distance(positions, a, b) < bodies[a].radius + bodies[b].radius
 
 
 @compiled()
@@ -31,7 +31,7 @@ def push_apart(positions, forces, bodies, n_agents, n_colliders):
     """Add the contact forces of all pairs; only agents are pushed."""
     for a in range(min(n_agents, n_colliders)):
         for b in range(a + 1, n_colliders):
-            reach = bodies[a].size + bodies[b].size
+            reach = bodies[a].radius + bodies[b].radius
             far = squared(positions, a, b)
             if far >= (reach + FELT) * (reach + FELT):
                 continue
