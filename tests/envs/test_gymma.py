@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pettingzoo.classic.tictactoe import tictactoe
 
 import pairs
 from envs.contract.validation import InvalidEnvironmentError
 from envs.pettingzoo.environment import PettingZoo
 from envs.pettingzoo.gymma import Gymma
+from envs.pettingzoo.turns import TurnGame
 from utils.errors import ConfigError
 
 TURNS = "pettingzoo.classic.tictactoe_v3"
@@ -161,6 +163,28 @@ def test_a_game_in_turns_is_the_packages_own():
             reward, over, _ = game.env.step([action, 0] if mover == 0 else [0, action])
             assert reward == sum(theirs.rewards.values())
             assert over == all(theirs.terminations.values())
+
+
+class Stalemate(tictactoe.raw_env):
+    """Truncated by its first move, after which nothing is legal, as in Hanabi without cards."""
+
+    def step(self, action):
+        super().step(action)
+        self.truncations = dict.fromkeys(self.agents, True)
+
+    def observe(self, agent):
+        seen = super().observe(agent)
+        over = any(self.truncations.values())
+        return {**seen, "action_mask": np.zeros_like(seen["action_mask"])} if over else seen
+
+
+def test_it_is_nobodys_turn_in_a_game_that_was_cut_off():
+    game = TurnGame(Stalemate(), "stalemate")
+    game.reset()
+    obs, _, terminated, truncated, infos = game.step({"player_1": 4, "player_2": 0})
+    assert (terminated, truncated) == (dict.fromkeys(obs, False), dict.fromkeys(obs, True))
+    assert [info["action_mask"].tolist() for info in infos.values()] == [[1] + [0] * 8] * 2
+    assert game.agents == []
 
 
 def test_only_choices_are_played_in_turns(tmp_path):

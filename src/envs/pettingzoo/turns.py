@@ -71,12 +71,13 @@ class TurnGame:
         return obs, rewards, terminated, truncated, infos
 
     def _seen(self) -> tuple[dict[str, Any], dict[str, dict]]:
-        """What everybody sees and may do."""
+        """What everybody sees and may do; once a game has ended, it is nobody's turn."""
+        env = self._env
         obs, infos = {}, {}
-        for agent in self._env.agents:
-            seen, info = self._env.observe(agent), dict(self._env.infos.get(agent, {}))
+        for agent in env.agents:
+            seen, info = env.observe(agent), dict(env.infos.get(agent, {}))
             legal = self._first_only[agent]
-            if agent == self._env.agent_selection:
+            if agent == env.agent_selection and not (env.terminations[agent] or env.truncations[agent]):
                 inside = seen.get(MASK) if isinstance(seen, Mapping) else None
                 legal = info.get(MASK, self._all[agent]) if inside is None else inside
             if isinstance(seen, Mapping) and MASK in seen:
