@@ -33,6 +33,12 @@ REGISTRY.declare(
     reaches="envs.small.lbf:REACHES",
     light=True,
 )
+REGISTRY.declare(
+    "smaclite",
+    "envs.small.smaclite:SMAClite",
+    "SMAC's battles without StarCraft II, SMAClite (package smaclite)",
+    reaches="envs.small.smaclite:REACHES",
+)
 # `reaches`: what its arguments may do beyond the results of a run (`envs.contract.reaches`); one that declares none may
 # `batched`: the form of many copies; `batched_if`: says for which arguments it exists
 REGISTRY.declare(

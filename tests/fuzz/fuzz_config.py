@@ -62,7 +62,15 @@ def read(data: bytes) -> None:
 
 if __name__ == "__main__":
     logging.disable()
-    ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith(("sc2", "trackmania", "dots"))]
+    OTHERS = (
+        "sc2",
+        "trackmania",
+        "dots",
+        "smaclite",
+        "gymma",
+        "pettingzoo",
+    )  # what they play is not named, or not here
+    ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith(OTHERS)]
     with tempfile.TemporaryDirectory() as folder:
         FILE = Path(folder) / "config.yaml"
         for name in ENVIRONMENTS:  # imports what the checks of environments need

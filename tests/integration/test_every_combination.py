@@ -44,9 +44,9 @@ def short_battles(monkeypatch):
     episode_limit.cache_clear()
 
 
-SMALL_ENVIRONMENTS = [
-    name for name in config_names("envs") if not name.startswith(("sc2", "trackmania", "dots"))
-]  # need a game, or a simulator
+# they need a game, a simulator or a package; gymma and pettingzoo play what mpe plays
+OTHERS = ("sc2", "trackmania", "dots", "smaclite", "gymma", "pettingzoo")
+SMALL_ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith(OTHERS)]
 RACES = [name for name in SMALL_ENVIRONMENTS if name.startswith("skirmish_v2")]
 
 

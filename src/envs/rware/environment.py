@@ -7,7 +7,6 @@ from envs.compiled.team_game import TeamBatch
 from envs.rware import drawing
 from envs.rware.options import IDS, Options
 
-
 AGENTS_PER_THREAD = 4096  # whose step takes as long as waking a thread pays for
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+import logging
 import os
 import random
 from collections.abc import Callable
@@ -14,8 +15,10 @@ import numpy as np
 from envs.contract.arguments import LARGEST, require_choice, require_number
 from envs.starcraft.environment import StarCraftEnv
 from envs.starcraft.installation import check_game, check_map_name, game_folder, package_class
+from envs.starcraft.named_teams import with_named_teams
 from utils.files.file_names import require_plain_name
 
+log = logging.getLogger("muster")
 # our arguments, beside the package's
 OWN = {"max_restarts": 5, "game_timeout": 60}
 # the game's own players, from very easy to those that cheat
@@ -25,6 +28,8 @@ DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
 def _make(env: str, **env_args: Any) -> StarCraftEnv:
     """Make the environment; the game itself starts at the first reset."""
     own = {name: env_args.pop(name, default) for name, default in OWN.items()}
+    if env == "sc2_v2":
+        env_args = with_named_teams(env_args)
     package = package_class(env)
     # pysc2 looks into SC2PATH, and otherwise into the user's home
     os.environ["SC2PATH"] = str(game_folder())
@@ -67,10 +72,15 @@ def _constructor(env: str) -> Callable:
             require_number(f"env_args.{name}", env_args.get(name, OWN[name]), least, LARGEST)
         require_choice("env_args.difficulty", str(env_args.get("difficulty", "7")), DIFFICULTIES)
         require_plain_name("env_args.replay_prefix", env_args.get("replay_prefix") or "")
+        if env == "sc2_v2":
+            if env_args.get("time_limit") is not None:
+                log.warning("env_args.time_limit has no effect: SMACv2's maps have limits of their own.")
+            env_args = with_named_teams(env_args)
         check_game(env, env_args.get("map_name", parameters["map_name"].default))
 
     parameters = _parameters(env)
-    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in OWN.items()]
+    ours: dict[str, Any] = {**OWN, **({"time_limit": None} if env == "sc2_v2" else {})}
+    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in ours.items()]
     vars(construct).update(__signature__=inspect.Signature([*parameters.values(), *own]), check_args=check_args)
     return construct
 

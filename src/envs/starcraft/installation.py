@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from envs.starcraft import protocol
+from envs.starcraft.named_teams import NAMES
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
@@ -86,7 +87,8 @@ def check_map_name(env: str, map_name: str) -> str:
     package = PACKAGES[env][0]
     maps = importlib.import_module(f"{package}.env.starcraft2.maps.smac_maps").get_smac_map_registry()
     if map_name not in maps:
-        raise ConfigError(f"env_args.map_name={map_name}: {package} has no such map.{suggestion(map_name, maps)}")
+        known = [*maps, *(NAMES if env == "sc2_v2" else ())]
+        raise ConfigError(f"env_args.map_name={map_name}: {package} has no such map.{suggestion(map_name, known)}")
     return maps[map_name].get("map_name", map_name)
 
 

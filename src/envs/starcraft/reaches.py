@@ -9,7 +9,7 @@ REACHES = {
     **OF_ALL,
     **REPLAYS,
     **nowhere(
-        "max_restarts game_timeout map_name step_mul move_amount difficulty game_version continuing_episode "
+        "max_restarts game_timeout time_limit map_name step_mul move_amount difficulty game_version continuing_episode "
         "obs_all_health obs_own_health obs_last_action obs_pathing_grid obs_terrain_height obs_instead_of_state "
         "obs_timestep_number state_last_action state_timestep_number reward_sparse reward_only_positive "
         "reward_death_value reward_win reward_defeat reward_negative_scale reward_scale reward_scale_rate "
