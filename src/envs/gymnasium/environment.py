@@ -12,7 +12,7 @@ from envs.contract.legal_actions import MASK, LegalActions
 from envs.contract.spaces import acted, observed
 from envs.contract.validation import InvalidEnvironmentError, moment
 from envs.gymnasium import drawings, states, tasks
-from envs.gymnasium.parts import MaskSource, part_of
+from envs.gymnasium.parts import mask_place, part_of
 from utils.errors import ConfigError
 from utils.plain_values import quoted
 
@@ -23,7 +23,7 @@ class GymnasiumEnv:
     `obs`, or `obs/<key>` for each part of a Dict or Tuple: a vector or a picture. `actions`, or `actions/<k>` for each
     branch of a MultiDiscrete or MultiBinary; continuous ones have their bounds. Where observations are one vector of
     floats it is also the `state`, with all of its entries. One choice has `avail_actions`; a branch has `avail/<k>` if
-    the environment marks what is legal (`MaskSource`, `LegalActions`).
+    the environment marks what is legal (`MaskPlace`, `LegalActions`).
 
     Args:
         key: gymnasium's id, e.g. "CartPole-v1"; "module:Name-v0" imports a module that registers it.
@@ -56,7 +56,7 @@ class GymnasiumEnv:
         self.key, self.groups, self.episode_limit = key, {AGENTS: 1}, tasks.limit_of(key, time_limit)
         self._actions, self._act = acted("actions", self._env.action_space)
         self._legal = LegalActions("actions", self._env.action_space, self._actions)
-        self._source = MaskSource(self._env, bool(self._legal.choices))
+        self._source = mask_place(self._env, key, bool(self._legal.choices))
         space, self._part = part_of(self._source.plain_space, observation_key)
         self._observations, self._show = observed("obs", space)
         self._has_state = _is_vector(self._observations)
@@ -190,8 +190,8 @@ def _is_list_of(kind: type, value: Any) -> bool:
 
 
 def _is_vector(observations: Mapping[str, FieldSpec]) -> bool:
-    fields = list(observations.values())
-    return len(fields) == 1 and len(fields[0].shape) == 1 and fields[0].dtype == "float32"
+    field = observations.get("obs")
+    return field is not None and len(field.shape) == 1 and field.dtype == "float32"
 
 
 def _require_entries(observe: list[int], observations: Mapping[str, FieldSpec]) -> list[int]:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from envs.contract.legal_actions import MASK, LegalActions, observation_without_mask, without_mask
+from envs.contract.legal_actions import LegalActions
+from envs.contract.mask_place import MaskPlace
 from envs.contract.spaces import acted, observed
 
 OBSERVATION = "observation"  # PettingZoo's name of what is seen beside the mask
@@ -20,34 +21,32 @@ class Agent:
         env: the `parallel_env`.
         name: of the agent.
         prefix: of the paths of its fields, "" or "<group>/".
+        key: the environment's name, for messages.
+        said: what put the masks into the infos, for messages; empty: the environment itself.
     """
 
-    def __init__(self, env: Any, name: str, prefix: str = ""):
-        space = env.observation_space(name)
-        inner = getattr(space, "spaces", None)
-        self._named = isinstance(inner, Mapping) and OBSERVATION in inner
+    def __init__(self, env: Any, name: str, prefix: str = "", key: str = "", said: str = ""):
         self.actions, self.act = acted(f"{prefix}actions", env.action_space(name))
         self.legal = LegalActions(f"{prefix}actions", env.action_space(name), self.actions)
-        masked = isinstance(inner, Mapping) and MASK in inner and bool(self.legal.choices)
-        self.space = space[OBSERVATION] if self._named else without_mask(space)[0] if masked else space
-        self._masked = masked
-        if masked:
+        self._place = MaskPlace(key, env.observation_space(name), bool(self.legal.choices))
+        self._said = said
+        inner: Any = getattr(self._place.plain_space, "spaces", None)
+        # a sole part of this name is the whole, also where there is no mask beside it
+        self._alone = isinstance(inner, Mapping) and [*inner] == [OBSERVATION]
+        self.space = inner[OBSERVATION] if self._alone else self._place.plain_space
+        if self._place.known:
             self.legal.offered = True
         self.observations, self.show = observed(f"{prefix}obs", self.space)
 
     def plain(self, seen: Any, info: Mapping[str, Any] | None) -> tuple[Any, Any]:
-        """An observation without the mask of legal actions, and the mask from either place, or None."""
-        mask = (info or {}).get(MASK)
-        if not isinstance(seen, Mapping):
-            return seen, mask
-        mask = seen.get(MASK, mask)
-        if self._named and OBSERVATION in seen:
-            return seen[OBSERVATION], mask
-        return (observation_without_mask(seen) if self._masked else seen), mask
+        """An observation without the mask of legal actions, and the mask, or None."""
+        rest, mask = self._place.taken(seen, info)
+        return (rest[OBSERVATION] if self._alone and isinstance(rest, Mapping) else rest), mask
 
     @property
     def where_masked(self) -> str:
-        return f"the observation's '{MASK}'" if self._masked else f"info['{MASK}']"
+        place = self._place.name
+        return self._said if self._said and place.startswith("info") else place
 
     def random_action(self, legal: Mapping[str, np.ndarray], rng: np.random.Generator) -> Any:
         """A legal one.

@@ -66,7 +66,7 @@ class PettingZooGroups(ParallelGame):
 
     def _group(self, key: str, name: str, agents: list[str], alone: bool) -> "_Group":
         prefix = "" if alone else f"{name}/"
-        players = {agent: Agent(self._env, agent, prefix) for agent in agents}
+        players = {agent: self.player(agent, prefix) for agent in agents}
         self.players |= players
         first = agents[0]
         for agent in agents[1:]:

@@ -9,6 +9,7 @@ import numpy as np
 from envs.contract.arguments import in_words
 from envs.contract.infos import without_meaning
 from envs.contract.legal_actions import MASK
+from envs.contract.mask_place import METHOD
 from envs.contract.validation import NUMBERS, InvalidEnvironmentError, moment
 from envs.pettingzoo.agent import Agent
 from utils.plain_values import quoted
@@ -67,6 +68,7 @@ class ParallelGame:
         self._own_size: int | None = None
         self._uses_own = state == OWN
         self._repeats = type(getattr(env, "unwrapped", env)).__module__.startswith("mpe2.")
+        self._offers: Callable[[], Any] | None = getattr(env, METHOD, None)
         # agents whose own end was in this episode
         self._over: set[str] = set()
         # of each agent, what it can do now, by the paths of masks
@@ -74,6 +76,11 @@ class ParallelGame:
         # what the present episode started from, and its actions
         self._start: dict[str, Any] = {}
         self._played: list[Mapping[str, Any]] = []
+
+    def player(self, agent: str, prefix: str = "") -> Agent:
+        """What an agent sees and does; see `Agent`."""
+        said = f"{METHOD}()" if self._offers is not None else getattr(self._env, "masks_by", "")
+        return Agent(self._env, agent, prefix, self._key, said)
 
     def begin(self) -> tuple[dict, dict]:
         if self._repeats:
@@ -84,7 +91,20 @@ class ParallelGame:
         self._steps = 0
         self._ended = False
         self._over = set()
-        return obs, infos
+        return obs, self._masked(infos)
+
+    def _masked(self, infos: dict) -> dict:
+        """The infos with the masks of the method `action_masks()`, if there is one."""
+        if self._offers is None:
+            return infos
+        masks = self._offers()
+        if not isinstance(masks, Mapping):
+            if not isinstance(masks, Sequence | np.ndarray) or len(masks) != len(self._agents):
+                raise self._fault(
+                    f"{METHOD}() returns {quoted(masks)}; it must be a mask for each of {len(self._agents)} agents"
+                )
+            masks = dict(zip(self._agents, masks, strict=True))
+        return {agent: {**infos.get(agent, {}), MASK: masks.get(agent)} for agent in {**infos, **masks}}
 
     def play(self, actions: Mapping[str, Any]) -> Step:
         """Let every agent that is still there act."""
@@ -95,6 +115,7 @@ class ParallelGame:
         chosen = {agent: action for agent, action in actions.items() if agent in listed}
         obs, rewards, terminations, truncations, infos = self._env.step(chosen)
         self._steps += 1
+        infos = self._masked(infos)
         dead = {agent for agent in acting if terminations.get(agent, False)}
         cut = [agent for agent in acting if truncations.get(agent, False) and agent not in dead]
         if dead or cut or over:

@@ -49,7 +49,7 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
         require_choice("env_args.reward", reward, REWARDS)
         super().__init__(games.made(key, time_limit, kwargs), key, time_limit, seed, state)
         self._n_actions = [self._count_actions(key, agent) for agent in self._agents]
-        self.players = {agent: Agent(self._env, agent) for agent in self._agents}
+        self.players = {agent: self.player(agent) for agent in self._agents}
         self._obs_size = max(map(_flat_size, self.players.values()))
         self._reward = reward
         self.n_agents = len(self._agents)

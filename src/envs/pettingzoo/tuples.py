@@ -6,17 +6,23 @@ from typing import Any
 import numpy as np
 
 from envs.contract.legal_actions import MASK
+from envs.contract.mask_place import METHOD
 from envs.contract.optional import require
 from envs.contract.validation import InvalidEnvironmentError
 from utils.errors import ConfigError
 from utils.plain_values import quoted
 
+# of legal actions, in SMAC's and EPyMARL's environments
+PYMARLS = "get_avail_actions"
+
 
 class TupleGame:
     """An environment whose spaces are tuples with one entry an agent, as those of lbforaging, rware and VMAS.
 
-    Rewards, and whether the episode terminated or was truncated, are one value for all agents or one for each. A mask
-    of legal actions is `info["action_mask"]`, with an entry for each agent. The agents are `agent_0`, `agent_1`, ...
+    Rewards, and whether the episode terminated or was truncated, are one value for all agents or one for each. Masks of
+    legal actions are in each agent's observation, or from the first of these that there is, with an entry for each
+    agent: the method `action_masks()`, PyMARL's `get_avail_actions()`, `info["action_mask"]`. The agents are `agent_0`,
+    `agent_1`, ...
 
     Args:
         env: of Gymnasium, in its wrappers.
@@ -25,6 +31,7 @@ class TupleGame:
     Attributes:
         info: that of the last step, for all agents together.
         shares_reward: the reward of the last step was one for all.
+        masks_by: what offers masks, for messages; empty: the info.
 
     Raises:
         ConfigError: its spaces are no tuples of the same length.
@@ -53,6 +60,9 @@ class TupleGame:
         self.agents: list[str] = []
         self.info: Mapping[Any, Any] = {}
         self.shares_reward = False
+        method = next((name for name in (METHOD, PYMARLS) if env.has_wrapper_attr(name)), "")
+        self.masks_by = method and f"{method}()"
+        self._masks_now = (lambda: env.get_wrapper_attr(method)()) if method else None
 
     def observation_space(self, agent: str) -> Any:
         return self._observed[agent]
@@ -87,10 +97,12 @@ class TupleGame:
         return dict(zip(self.possible_agents, values, strict=True))
 
     def _masks(self) -> dict[str, dict]:
-        if not isinstance(self.info, Mapping) or self.info.get(MASK) is None:
+        said = self.info.get(MASK) if isinstance(self.info, Mapping) else None
+        masks = said if self._masks_now is None else self._masks_now()
+        if masks is None:
             return {agent: {} for agent in self.possible_agents}
-        masks = self._by_agent(f"masks (info['{MASK}'])", self.info[MASK])
-        return {agent: {MASK: mask} for agent, mask in masks.items()}
+        by_agent = self._by_agent(self.masks_by or f"masks (info['{MASK}'])", masks)
+        return {agent: {MASK: mask} for agent, mask in by_agent.items()}
 
     def render(self) -> Any:
         return self._env.render()

@@ -1,11 +1,12 @@
 """Turn-based games of PettingZoo (AEC), in the form of its parallel ones."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from envs.contract.legal_actions import MASK
+from envs.contract.mask_place import METHOD
 from envs.contract.optional import require
 from utils.errors import ConfigError
 from utils.plain_values import quoted
@@ -15,7 +16,8 @@ class TurnGame:
     """A game in which agents act one after another: in each step one of them acts, and the others wait.
 
     Whoever waits has only action 0 legal, which the game is not given. Rewards are those of the step, of all agents, as
-    the game announces them after each action. Each agent sees the game in every step, at its turn and beside it.
+    the game announces them after each action. Each agent sees the game in every step, at its turn and beside it. Masks
+    of legal actions are those of `MaskPlace`; the method `action_masks()` is of the agent whose turn it is.
 
     Args:
         env: the AEC environment.
@@ -30,6 +32,9 @@ class TurnGame:
         self.metadata = getattr(env, "metadata", None) or {}
         self.possible_agents = list(env.possible_agents)
         self.agents: list[str] = []
+        self._offers: Callable[[], Any] | None = getattr(env, METHOD, None)
+        # whether it marks what is legal; None before the first observation
+        self._offered: bool | None = None
         self._all: dict[str, np.ndarray] = {}
         self._first_only: dict[str, np.ndarray] = {}
         spaces = require("gymnasium.spaces", "Gymnasium's spaces")
@@ -78,12 +83,20 @@ class TurnGame:
             seen, info = env.observe(agent), dict(env.infos.get(agent, {}))
             legal = self._first_only[agent]
             if agent == env.agent_selection and not (env.terminations[agent] or env.truncations[agent]):
-                inside = seen.get(MASK) if isinstance(seen, Mapping) else None
-                legal = info.get(MASK, self._all[agent]) if inside is None else inside
+                legal = self._legal_now(agent, seen, info)
             if isinstance(seen, Mapping) and MASK in seen:
                 seen = {**seen, MASK: legal}
             obs[agent], infos[agent] = seen, {**info, MASK: legal}
         return obs, infos
+
+    def _legal_now(self, agent: str, seen: Any, info: Mapping[str, Any]) -> Any:
+        """The mask of the agent whose turn it is; all ones if the game offered none at first; None: it is missing."""
+        legal = seen.get(MASK) if isinstance(seen, Mapping) else None
+        if legal is None:
+            legal = info.get(MASK) if self._offers is None else self._offers()
+        if self._offered is None:
+            self._offered = legal is not None
+        return self._all[agent] if legal is None and not self._offered else legal
 
     def state(self) -> Any:
         return self._env.state()
