@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MethodType
 from typing import Any, TextIO
 
 import llvmlite.binding
@@ -193,11 +194,16 @@ def call(plugin: str, name: str) -> None:
         _compiling = False
 
 
-def _call_elsewhere(function: Callable[[], None], progress: _Progress) -> None:
+def _call_elsewhere(function: Any, progress: _Progress) -> None:
     """Call it in another process, which ends when this one is interrupted: LLVM does not react to signals."""
-    module = sys.modules[function.__module__]
+    # a method of a class may be inherited from one in another module
+    name = function.__qualname__
+    named: Any = function
+    if isinstance(function, MethodType):
+        named = function.__self__
+        name = f"{named.__qualname__}.{function.__name__}"
     # a plugin may be a file
-    source = vars(module).get("__muster_plugin__", function.__module__), function.__qualname__
+    source = vars(sys.modules[named.__module__]).get("__muster_plugin__", named.__module__), name
     words = [sys.executable, "-c", _CHILD, *source, *filter(None, sys.path)]
     # in its own session, where Ctrl-C does not reach it, and it prints no traceback
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)

@@ -13,6 +13,7 @@ COMPILED: dict[str, str] = {
     "lbforaging:Foraging": "envs.lbf.ids",
     "rware:": "envs.rware.ids",
     "pz-mpe-": "envs.particles.ids",
+    "matrixgames:": "envs.matrixgames.ids",
 }
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from envs.contract.arguments import LARGEST, require_choice, require_number
 from envs.contract.reaches import OF_ALL, nowhere
 from envs.multiagentenv import MultiAgentEnv
+from envs.small.tables import bounds_of, units_of
 from utils.errors import ConfigError
 
 REACHES = {**OF_ALL, **nowhere("game payoff episode_limit")}
@@ -74,22 +75,14 @@ class MatrixGame(MultiAgentEnv):
         self.steps = state["steps"]
 
     def scene(self) -> dict:
-        rows, columns = self._table().shape
-        return {"title": "matrix game", "bounds": [-0.7, -rows + 0.3, columns - 0.3, 0.7]}
+        return {"title": "matrix game", "bounds": bounds_of(self._table())}
 
     def snapshot(self) -> dict:
         """The table, a row for each action of agent 0 and a column for all actions of the others; a ring: the last."""
-        places = {f"{row} {column}": (column, -row) for row, column in np.ndindex(self._table().shape)}
-        units = [
-            {"id": name, "team": None, "kind": "payoff", "label": f"{payoff:g}", "shape": "square", "x": x, "y": y}
-            | {"radius": 0.42}
-            for (name, (x, y)), payoff in zip(places.items(), self._table().flat, strict=True)
-        ]
+        table, chosen = self._table(), None
         if self._last is not None:
-            row, column = divmod(int(np.ravel_multi_index(self._last, self.payoff.shape)), self._table().shape[1])
-            chosen = {"id": "chosen", "team": 0, "kind": "joint action", "shape": "ring", "radius": 0.47}
-            units.append(chosen | {"x": column, "y": -row})
-        return {"units": units}
+            chosen = divmod(int(np.ravel_multi_index(self._last, self.payoff.shape)), table.shape[1])
+        return {"units": units_of(np.vectorize("{:g}".format)(table), chosen)}
 
     def _table(self) -> np.ndarray:
         return self.payoff.reshape(len(self.payoff), -1)
