@@ -96,6 +96,30 @@ REGISTRY.declare(
     reaches="envs.rware.options:REACHES",
 )
 REGISTRY.declare(
+    "pressureplate",
+    "envs.grids.environment:PressurePlate",
+    "PyMARLzoo+'s: rooms whose doors open while an agent stands on a plate, compiled",
+    batched="envs.grids.environment:PressurePlateBatch",
+    reaches="envs.grids.options:PRESSURE_PLATE_REACHES",
+    light=True,
+)
+REGISTRY.declare(
+    "capturetarget",
+    "envs.grids.environment:CaptureTarget",
+    "PyMARLzoo+'s: two agents that must reach a fleeing target at once, compiled",
+    batched="envs.grids.environment:CaptureTargetBatch",
+    reaches="envs.grids.options:CAPTURE_TARGET_REACHES",
+    light=True,
+)
+REGISTRY.declare(
+    "boxpushing",
+    "envs.grids.environment:BoxPushing",
+    "PyMARLzoo+'s: two agents that push small boxes alone, or the big one together, compiled",
+    batched="envs.grids.environment:BoxPushingBatch",
+    reaches="envs.grids.options:BOX_PUSHING_REACHES",
+    light=True,
+)
+REGISTRY.declare(
     "entities",
     "envs.entities.adapter:EntityEnv",
     "environments of entities, in the words of entity-gym: the user's own, and games",

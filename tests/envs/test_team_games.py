@@ -10,9 +10,13 @@ from utils.errors import ConfigError
 from vector_envs.batched import BatchedCopies
 
 SEEDS = [3, 1, 4, 1, 5]
+GRIDS = "envs.grids.environment"
 # the module with the batched class and that of one copy, their names, and arguments
 GAMES = {
     "matrixgames": ("envs.matrixgames.environment", "MatrixGameBatch", "MatrixGame", {"key": "climbing-laststate-v0"}),
+    "pressureplate": (GRIDS, "PressurePlateBatch", "PressurePlate", {"key": "pressureplate-linear-5p-v0"}),
+    "capturetarget": (GRIDS, "CaptureTargetBatch", "CaptureTarget", {}),
+    "boxpushing": (GRIDS, "BoxPushingBatch", "BoxPushing", {}),
 }
 
 
