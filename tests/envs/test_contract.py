@@ -51,7 +51,10 @@ VARIANTS = {
         {"scenario": "simple_world_comm", "reward": "each"},
         {"scenario": "simple_reference", "continuous_actions": True},
     ],
-    "gymma": [{"key": "pz-mpe-simple-tag-v3"}],
+    "gymma": [
+        {"key": "pz-mpe-simple-tag-v3"},
+        {"key": "pz-mpe-simple-spread-v3", "time_limit": 7, "compiled": False},
+    ],
     "gymnasium": [
         {},
         {"observe": [0, 2], "time_limit": 9},
@@ -70,7 +73,6 @@ VARIANTS = {
         {"key": "rware-2s-small-4h-3ag-easy-v2", "reward": "each", "max_inactivity_steps": 20},
         {"key": "rware-1x3-3h-9ag-5req-twostage-v2", "msg_bits": 1, "time_limit": 9},
     ],
-    "gymma": [{"key": "pz-mpe-simple-spread-v3", "time_limit": 7}],
     "racing": [
         {"metres": 60.0, "map_cycle": ["seeds:1-50"], "map_order": "random"},
         {"metres": 60.0, "view": "both", "n_cars": 2, "reward": "each", "start_anywhere": 1.0},
