@@ -34,7 +34,7 @@ class Foragings(Simulator):
         return allocate_games(copies, self.options), outputs
 
     def begin(self, which: np.ndarray) -> None:
-        self.run(begin_games, which, shared=not self.alone and np.count_nonzero(which) >= PAY)
+        self.run(begin_games, which, shared=not self.alone and bool(np.count_nonzero(which) >= PAY))
 
     def reset(self, which: np.ndarray | None = None, outputs: TeamOutputs | None = None) -> TeamOutputs:
         self._carry_on_in(outputs or self.outputs)
