@@ -94,6 +94,7 @@ REGISTRY.declare(
     "the multi-robot warehouse RWARE, compiled: shelves to goals",
     batched="envs.rware.environment:RwareBatch",
     reaches="envs.rware.options:REACHES",
+    light=True,
 )
 REGISTRY.declare(
     "pressureplate",

@@ -1,4 +1,4 @@
-"""Episodes of rware, for tests/envs/rware: recorded by the package, read without it.
+"""Episodes of rware, for tests/envs/warehouse: recorded by the package, read without it.
 
     python tests/support/rware_episodes.py    # writes rware_episodes.npz; needs rware 2.0.0
 

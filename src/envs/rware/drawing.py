@@ -24,14 +24,22 @@ def scene(warehouses: "Warehouses") -> dict[str, Any]:
 
 
 def snapshot(warehouses: "Warehouses") -> dict[str, Any]:
-    """Goals as rings, shelves as squares, requested ones in a colour of their own, and agents above what they carry, with
-    a dot where they head."""
+    """Goals as rings, shelves as squares, requested ones in a colour of their own, and agents on what they carry, who
+    head for their dots."""
     height = warehouses.layout.ways.shape[0]
     agents, requested = warehouses.state.agents[0], warehouses.state.requested[0]
     xs, ys = warehouses.places()
     carried = {int(agent["shelf"]) for agent in agents}
     units: list[dict[str, Any]] = [
-        {"id": f"goal {k}", "kind": "goal", "shape": "ring", "colour": GOAL, "x": x, "y": height - 1 - y, "radius": 0.46}
+        {
+            "id": f"goal {k}",
+            "kind": "goal",
+            "shape": "ring",
+            "colour": GOAL,
+            "x": x,
+            "y": height - 1 - y,
+            "radius": 0.46,
+        }
         for k, (x, y) in enumerate(warehouses.layout.goals)
     ]
     for k, cell in enumerate(warehouses.state.shelf_cells[0]):

@@ -23,7 +23,13 @@ class Layout(NamedTuple):
 
 
 def of_shelves(rows: int, columns: int, column_height: int) -> Layout:
-    """Rows of so many double columns of shelves, with ways between them, and two goals below the middle."""
+    """Rows of so many double columns of shelves, with ways between them, and two goals below the middle.
+
+    Raises:
+        ConfigError: an even number of columns, or too many cells.
+    """
+    if columns % 2 == 0:
+        raise ConfigError(f"env_args.shelf_columns is {columns}; it must be an odd number.")
     height, width = (column_height + 1) * rows + 2, 3 * columns + 1
     require_size("shelf_rows, shelf_columns and column_height", height, width)
     y, x = np.indices((height, width))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from envs.compiled.team_game import TeamOptions
-from envs.contract.arguments import LARGEST, require_choice, require_number
+from envs.contract.arguments import LARGEST, require_choice, require_numbers
 from envs.contract.reaches import OF_ALL, nowhere
 from envs.rware.layout import Layout, of_shelves, of_text
 from utils.config.reach import Reach
@@ -16,6 +16,7 @@ from utils.plain_values import quoted
 
 SIZES = {"tiny": (1, 3), "small": (2, 3), "medium": (2, 5), "large": (3, 5)}  # rows and columns of shelves
 REQUESTS_PER_AGENT = {"-easy": 2.0, "": 1.0, "-hard": 0.5}
+ROWS = ("shelf_rows", "shelf_columns", "column_height")
 REWARD_TYPES = ("individual", "global", "two_stage")
 MOST_AGENTS, MOST_HEIGHT, MOST_REQUESTS = 19, 15, 19  # of the ids
 HEIGHT = 8  # of columns, where an id does not say it
@@ -32,7 +33,8 @@ IDS = tuple(
 )
 _COMMON = r"^rware(?:-(?P<sight>[2-5])s)?-"
 _OF_SIZES = re.compile(
-    _COMMON + r"(?P<size>tiny|small|medium|large)-(?:(?P<height>\d+)h-)?(?P<agents>\d+)ag(?P<difficulty>-easy|-hard|)-v2$"
+    _COMMON
+    + r"(?P<size>tiny|small|medium|large)-(?:(?P<height>\d+)h-)?(?P<agents>\d+)ag(?P<difficulty>-easy|-hard|)-v2$"
 )
 _OF_ROWS = re.compile(
     _COMMON + r"(?P<rows>[1-4])x(?P<columns>[3579])-(?P<height>\d+)h-(?P<agents>\d+)ag-(?P<requests>\d+)req-"
@@ -79,48 +81,39 @@ class Options(TeamOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        drawn = self.layout is not None
         for name, value in settings_of(self.key).items():
             if getattr(self, name) is None:
                 setattr(self, name, value)
-            elif drawn and name in ("shelf_rows", "shelf_columns", "column_height"):
+            elif self.layout is not None and name in ROWS:
                 raise ConfigError(f"env_args.{name} and env_args.layout exclude each other.")
-        require_choice("env_args.reward_type", self.reward_type, REWARD_TYPES)
-        for name, least, most in (
-            ("shelf_rows", 1, LARGEST),
-            ("shelf_columns", 1, LARGEST),
-            ("column_height", 1, LARGEST),
-            ("sensor_range", 0, MOST_SIGHT),
-            ("msg_bits", 0, MOST_BITS),
-        ):
-            require_number(f"env_args.{name}", getattr(self, name), least, most, whole=True)
-        for name in ("max_inactivity_steps", "max_steps"):
-            if getattr(self, name) is not None:
-                require_number(f"env_args.{name}", getattr(self, name), 1, LARGEST, whole=True)
-        require_choice("env_args.normalised_coordinates", self.normalised_coordinates, (True, False))
-        if self.shelf_columns % 2 == 0:  # type: ignore[operator]
-            raise ConfigError(f"env_args.shelf_columns is {self.shelf_columns}; it must be an odd number.")
-        layout = self.warehouse()
-        require_number("env_args.n_agents", self.n_agents, 1, layout.ways.size, whole=True)
-        if not layout.n_shelves:
-            raise ConfigError("env_args.layout has no shelf (x).")
-        require_number("env_args.request_queue_size", self.request_queue_size, 0, LARGEST, whole=True)
-        if (requests := self.request_queue_size) >= layout.n_shelves:  # type: ignore[operator]
-            raise ConfigError(
-                f"env_args.request_queue_size is {requests}; the warehouse has {layout.n_shelves} shelves, of which "
-                f"0 to {layout.n_shelves - 1} can be requested at once."
-            )
+        self._check()
         self.time_limit = min(self.time_limit, self.max_steps or LARGEST)
 
+    def _check(self) -> None:
+        require_choice("env_args.reward_type", self.reward_type, REWARD_TYPES)
+        require_choice("env_args.normalised_coordinates", self.normalised_coordinates, (True, False))
+        limits = [name for name in ("max_inactivity_steps", "max_steps") if getattr(self, name) is not None]
+        bounds: dict[str, tuple[float, float]] = dict.fromkeys((*ROWS, *limits), (1, LARGEST))
+        bounds |= {"sensor_range": (0, MOST_SIGHT), "msg_bits": (0, MOST_BITS), "request_queue_size": (0, LARGEST)}
+        require_numbers(self, bounds, bounds)
+        layout = self.warehouse()
+        require_numbers(self, {"n_agents": (1, layout.ways.size)}, ("n_agents",))
+        if not layout.n_shelves:
+            raise ConfigError("env_args.layout has no shelf (x).")
+        if self.request_queue_size >= layout.n_shelves:  # type: ignore[operator]  # it has been filled in
+            raise ConfigError(
+                f"env_args.request_queue_size is {self.request_queue_size}; the warehouse has {layout.n_shelves} "
+                f"shelves, of which 0 to {layout.n_shelves - 1} can be requested at once."
+            )
+
     def warehouse(self) -> Layout:
-        if self.layout is not None:
-            return of_text(self.layout)
-        return of_shelves(self.shelf_rows, self.shelf_columns, self.column_height)  # type: ignore[arg-type]
+        """The drawing, or that of rows and columns."""
+        return of_shelves(*(getattr(self, name) for name in ROWS)) if self.layout is None else of_text(self.layout)
 
 
 def is_picture(key: str) -> bool:
     """Whether this is an id with pictures for observations."""
-    return key.startswith(("rware-img", "rware-Nd"))
+    return key.startswith("rware-img")
 
 
 def settings_of(key: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What copies of a warehouse consist of, in plain numbers.
 
-Cells are numbered row by row, with a rim that nobody enters as wide as the agents see. Everything else refers to these numbers.
+Cells are numbered row by row, with a rim that nobody enters, as wide as the agents see.
 """
 
 from typing import NamedTuple

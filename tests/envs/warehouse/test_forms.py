@@ -141,7 +141,7 @@ def test_a_delivered_shelf_is_replaced_by_another_request():
     ("given", "message"),
     [
         ({"n_agnts": 3}, "env_args.n_agnts: .* Did you mean 'n_agents'"),
-        ({"key": "rware-tiny-2agg-v2"}, "env_args.key: rware has no id 'rware-tiny-2agg-v2'. Did you mean 'rware-tiny-2ag-v2'"),
+        ({"key": "rware-tiny-2agg-v2"}, "rware has no id 'rware-tiny-2agg-v2'. Did you mean 'rware-tiny-2ag-v2'"),
         ({"key": "rware-tiny-2ag-v1"}, "Did you mean 'rware-tiny-2ag-v2'"),
         ({"key": "rware-tiny-20ag-v2"}, "rware has no id"),
         ({"key": "rware-1x4-3h-2ag-1req-indiv-v2"}, "rware has no id"),
@@ -158,7 +158,7 @@ def test_a_delivered_shelf_is_replaced_by_another_request():
         ({"layout": "..x"}, "has no goal"),
         ({"layout": "..g"}, "has no shelf"),
         ({"layout": 3}, "env_args.layout is 3; it must be a text"),
-        ({"request_queue_size": 32}, "env_args.request_queue_size is 32; the warehouse has 32 shelves, of which 0 to 31"),
+        ({"request_queue_size": 32}, "request_queue_size is 32; the warehouse has 32 shelves, of which 0 to 31"),
         ({"request_queue_size": "many"}, "env_args.request_queue_size is many; it must be a whole number"),
         ({"sensor_range": -1}, "env_args.sensor_range is -1"),
         ({"msg_bits": 9}, "env_args.msg_bits is 9; it must be a whole number from 0 to 8"),
@@ -187,7 +187,7 @@ def test_an_action_that_does_not_exist_changes_nothing():
 
 def test_ids_say_what_the_package_makes_of_them():
     assert len(IDS) == 4 * 19 * 3 - 4
-    with pytest.raises(ConfigError, match="env_args.request_queue_size is 38; the warehouse has 32 shelves"):
+    with pytest.raises(ConfigError, match="request_queue_size is 38; the warehouse has 32 shelves"):
         Options(key="rware-tiny-19ag-easy-v2")
     words = "n_agents shelf_rows shelf_columns column_height request_queue_size sensor_range reward_type".split()
     for key, expected in {

@@ -74,7 +74,7 @@ def wanted(warehouses, b, actions):
 
 
 def winners(starts, targets):
-    """The cells whose agents may move or act, with the order of cells that networkx would have, by Python's own sets."""
+    """The cells whose agents may move or act, with the order of cells that networkx has, by Python's own sets."""
     ahead = dict(zip(starts, targets, strict=True))
     nodes = list(dict.fromkeys(cell for pair in zip(starts, targets, strict=True) for cell in pair))
     behind = {cell: [start for start in starts if ahead[start] == cell] for cell in nodes}
