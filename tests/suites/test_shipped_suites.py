@@ -12,7 +12,7 @@ from suites.plan.suite_file import read_suite, suite_names, suite_path
 
 pytestmark = pytest.mark.slow
 
-COUNTS = {"paper_smac": 23 * 7 * 5, "skirmish_quick": 3 * 2 * 3, "epymarl_tables": 8 * 7 * 5}
+COUNTS = {"paper_smac": 23 * 7 * 5, "skirmish_quick": 3 * 2 * 3, "epymarl_benchmark": 8 * 18 * 5}
 
 
 @pytest.mark.parametrize("name", suite_names())
@@ -28,9 +28,6 @@ def test_its_runs_are_checked(name, tmp_path):
             .replace("seeds: 5", "seeds: 1")
         )
         suite = read_suite(path)
-    if name == "epymarl_tables":
-        pytest.importorskip("lbforaging")
-        pytest.importorskip("mpe2")
     runs = checked_runs(suite)
     assert len({run.id for run in runs}) == len(runs) == len(expanded(suite))
     # the words of a run give the config that its id is a hash of
