@@ -1,5 +1,7 @@
 """The warehouse is rware's, step for step, from the package's own first states; and its conflicts are networkx's."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -7,7 +9,8 @@ from numpy.testing import assert_array_equal
 import rware_episodes
 from envs.rware import ids
 from envs.rware.batch import Warehouses
-from envs.rware.state import EMPTY, FORWARD, TOGGLE_LOAD
+from envs.rware.kernel.ties import order_of_set
+from envs.rware.state import EMPTY, FORWARD, TOGGLE_LOAD, table_size
 
 CASES = rware_episodes.read()
 AHEAD = {0: (0, -1), 1: (0, 1), 2: (-1, 0), 3: (1, 0)}
@@ -109,25 +112,53 @@ def longest(end, behind, order):
     return [*max(chains, key=len, default=[]), end]
 
 
+def moved(warehouses, actions):
+    """Plays a step, in which those move who should. Returns how many have moved."""
+    expected = []
+    for b in range(len(actions)):
+        starts, targets = wanted(warehouses, b, actions[b])
+        won = winners(starts, targets)
+        ends = [target if start in won else start for start, target in zip(starts, targets, strict=True)]
+        assert len({*ends}) == len(starts)
+        expected.append([cell_of(warehouses, x, y) for x, y in ends])
+    before = warehouses.state.agents["cell"].copy()
+    warehouses.step(actions)
+    assert_array_equal(warehouses.state.agents["cell"], expected)
+    return (warehouses.state.agents["cell"] != before).sum()
+
+
 @pytest.mark.parametrize(("n_agents", "steps"), [(4, 40), (12, 25), (30, 12), (80, 4)])
 def test_conflicts(n_agents, steps):
     """Lively play, in which queues of the same length meet often."""
     rng, copies = np.random.default_rng(n_agents), 12
     warehouses = Warehouses(copies, seed=n_agents, key="rware-tiny-4ag-v2", n_agents=n_agents)
     warehouses.reset()
-    kinds, moved = [0.03, 0.7, 0.09, 0.09, 0.09], 0
     warehouses.step(np.full((copies, n_agents), TOGGLE_LOAD))
-    for _ in range(steps):
-        actions = rng.choice(5, p=kinds, size=(copies, n_agents))
-        expected = []
-        for b in range(copies):
-            starts, targets = wanted(warehouses, b, actions[b])
-            won = winners(starts, targets)
-            ends = [target if start in won else start for start, target in zip(starts, targets, strict=True)]
-            assert len({*ends}) == n_agents
-            expected.append([cell_of(warehouses, x, y) for x, y in ends])
-        before = warehouses.state.agents["cell"].copy()
-        warehouses.step(actions)
-        assert_array_equal(warehouses.state.agents["cell"], expected)
-        moved += (warehouses.state.agents["cell"] != before).sum()
-    assert moved > 100
+    kinds = [0.03, 0.7, 0.09, 0.09, 0.09]
+    assert sum(moved(warehouses, rng.choice(5, p=kinds, size=(copies, n_agents))) for _ in range(steps)) > 100
+
+
+def test_two_queues_meet():
+    """Queues of two that come from both sides: the order of all agents decides."""
+    places = [(2, 0, 3), (3, 0, 3), (5, 0, 2), (6, 0, 2)]  # x, y, direction
+    orders = list(permutations(places))
+    warehouses = Warehouses(len(orders), seed=0, key="rware-tiny-4ag-v2")
+    warehouses.reset()
+    for agents, order in zip(warehouses.state.agents, orders, strict=True):
+        for agent, (x, y, direction) in zip(agents, order, strict=True):
+            agent["cell"], agent["direction"] = cell_of(warehouses, x, y), direction
+    warehouses.refresh()
+    assert moved(warehouses, np.full((len(orders), 4), FORWARD)) == 2 * len(orders)
+
+
+def test_sets_have_the_order_of_pythons():
+    rng, cells = np.random.default_rng(0), [(x, y) for y in range(40) for x in range(40)]
+    hashes = np.array([hash(cell) for cell in cells])
+    for count in (1, 4, 5, 12, 19, 20, 40, 77, 300, 1500):
+        chosen = rng.choice(len(cells), count, replace=False)
+        nodes, expected = np.zeros((2, count), np.int32), set()
+        nodes[0] = chosen
+        for k in chosen:
+            expected.add(cells[k])
+        order_of_set(count, nodes, np.zeros(table_size(count), np.int32), hashes)
+        assert [cells[k] for k in nodes[0]] == list(expected)
