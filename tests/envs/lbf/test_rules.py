@@ -76,6 +76,9 @@ def test_time_that_is_up_truncates():
     for t in range(3):
         games.step(np.zeros((1, 1), int))
         assert (games.outputs.terminated[0], games.outputs.truncated[0]) == (False, t == 2)
+    games = game([[2, 2, 1]], [[2, 3, 1]], time_limit=1)
+    after(games, [LOAD])
+    assert (games.outputs.terminated[0], games.outputs.truncated[0]) == (True, False), "all is eaten in the last step"
     assert Foragings(1, time_limit=90, max_episode_steps=50).options.limit == 50
     assert Foragings(1, time_limit=9, max_episode_steps=50).options.limit == 9
 
@@ -107,6 +110,17 @@ def test_first_states(seed, rows, columns, players, foods, coop):
         assert ((food[:, 2] == most) if coop else (food[:, 2] >= 1) & (food[:, 2] <= most)).all()
         assert games.state.game["spawned"][b] == food[:, 2].sum() and games.state.game["left"][b] == len(food)
         assert food.tolist() == sorted(food.tolist())
+        board = games.state.board[b].reshape(rows + 2, columns + 2)[1:-1, 1:-1]
+        assert np.argwhere(board).tolist() == food[:, :2].tolist(), "no food of the episode before is left"
+
+
+@pytest.mark.parametrize("players", [1, 2, 3, 4, 5])
+def test_food_of_the_highest_level_needs_the_three_lowest_players(players):
+    games = Foragings(20, seed=0, players=players, max_player_level=9, max_num_food=3, force_coop=True)
+    games.reset()
+    for b in range(20):
+        placed, food = games.pieces(b)
+        assert {*food[:, 2].tolist()} == {sum(sorted(placed[:, 2].tolist())[:3])}
 
 
 def test_levels_are_dealt_out_in_an_order_of_each_episode():
