@@ -8,7 +8,7 @@ from envs.particles.kernel import KERNEL
 from envs.particles.kernel.entry import act, begin, illegal_action, show, step
 from envs.particles.options import Options
 from envs.particles.state import COPY, State
-from envs.particles.worlds import cast_of, choices_of, lengths_of, sizes_of, world_of
+from envs.particles.worlds import cast_of, choices_of, lengths_of, sizes_of, team_of, world_of
 
 
 class Worlds(Simulator):
@@ -21,22 +21,24 @@ class Worlds(Simulator):
 
     def set_up(self) -> None:
         self.cast = cast_of(self.options)
-        self.n_agents, self.choices = len(self.cast.agents), np.array(choices_of(self.cast))
-        self.length = max(lengths_of(self.cast))
+        self.team = team_of(self.options, self.cast)
+        self.n_agents, self.choices = len(self.cast.agents[self.team]), np.array(choices_of(self.cast)[self.team])
+        self.length = max(lengths_of(self.cast)[self.team])
         self._chosen = np.zeros((self.batch_size, self.n_agents), np.int64)  # with continuous actions
         self.constants = (world_of(self.options, self.cast),)
 
     def allocate(self, copies: int) -> tuple[State, TeamOutputs]:
-        n, entities = self.n_agents, len(self.constants[0].bodies)
+        n, entities = len(self.cast.agents), len(self.constants[0].bodies)
         state = State(
             np.zeros(copies, COPY),
             np.zeros((copies, entities, 2)),
             np.zeros((copies, n, 2)),
             np.zeros((copies, n, 2)),
+            np.zeros((copies, n)),
             np.zeros((copies, n, self.cast.n_words)),
         )
         most = int(self.choices.max())
-        outputs = TeamOutputs.allocate(copies, n, max(sizes_of(self.options, self.cast)), most)
+        outputs = TeamOutputs.allocate(copies, self.n_agents, max(sizes_of(self.options, self.cast)[self.team]), most)
         outputs.avail_actions[:] = np.arange(most) < self.choices[:, None]
         return state, outputs
 

@@ -25,11 +25,12 @@ DEEP_RED, DEEP_BLUE = (191, 64, 64), (64, 64, 191)
 LEADER, CHASER, PREY, FOOD, FOREST = (166, 38, 38), (242, 115, 115), (115, 242, 115), (38, 38, 166), (153, 230, 153)
 
 
-def snapshot(cast: "Cast", scenario: str, state: State) -> dict[str, Any]:
-    """Agents and landmarks with their places, sizes, colours and roles."""
+def snapshot(cast: "Cast", team: slice, scenario: str, state: State) -> dict[str, Any]:
+    """Agents and landmarks with their places, sizes, colours and roles; only those of the `team` have numbers."""
     agents, landmarks = _colours(cast, SCENARIOS.index(scenario), state.copies[0])
     places, n = state.positions[0].tolist(), len(cast.agents)
     units: list[dict[str, Any]] = []
+    numbers = range(n)[team]
     for (x, y), one, colour in zip(places[n:], cast.landmarks, landmarks, strict=True):
         radius = max(one.radius, LEAST_RADIUS)
         units.append(
@@ -37,8 +38,11 @@ def snapshot(cast: "Cast", scenario: str, state: State) -> dict[str, Any]:
         )
     for i, ((x, y), one, colour) in enumerate(zip(places[:n], cast.agents, agents, strict=True)):
         body = {"x": x, "y": y, "radius": max(one.radius, LEAST_RADIUS), "colour": [*colour]}
-        team = int(i < cast.n_adversaries)
-        units.append({"id": one.name, "team": team, "kind": "agent", **body, "agent": i, "label": str(i)})
+        side = int(i < cast.n_adversaries)
+        unit = {"id": one.name, "team": side, "kind": "agent", **body}
+        if i in numbers:
+            unit |= {"agent": numbers.index(i), "label": str(numbers.index(i))}
+        units.append(unit)
     return {"units": units}
 
 

@@ -36,13 +36,14 @@ class ParticlesBatch(TeamBatch):
 
     def snapshot(self) -> dict[str, Any]:
         worlds = self.simulator
-        return drawing.snapshot(worlds.cast, self.options.scenario, worlds.state)
+        return drawing.snapshot(worlds.cast, worlds.team, self.options.scenario, worlds.state)
 
     def scene(self) -> dict[str, Any]:
         return {"bounds": [-1.2, -1.2, 1.2, 1.2]}
 
     def action_names(self) -> list[list[str]]:
-        return drawing.action_names(self.simulator.cast, int(self.simulator.choices.max()))
+        worlds = self.simulator
+        return drawing.action_names(worlds.cast, int(worlds.choices.max()))[worlds.team]
 
 
 class Particles(OneCopy):

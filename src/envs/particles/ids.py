@@ -6,7 +6,7 @@ from typing import Any
 
 from envs.particles.environment import Particles as One
 from envs.particles.environment import ParticlesBatch as Batch
-from envs.particles.options import Options
+from envs.particles.options import Options, opponent_of
 from envs.particles.state import SCENARIOS
 
 __all__ = ["Batch", "One", "arguments"]
@@ -14,7 +14,7 @@ __all__ = ["Batch", "One", "arguments"]
 ID = re.compile(r"pz-mpe-(?P<game>[a-z-]+)-v\d+")
 
 
-def arguments(key: str, **words: Any) -> dict[str, Any] | None:
+def arguments(key: str, pretrained_wrapper: str | None = None, **words: Any) -> dict[str, Any] | None:
     """The arguments by which `env=particles` is the game of gymma's `key`, whatever its version.
 
     Returns:
@@ -24,4 +24,6 @@ def arguments(key: str, **words: Any) -> dict[str, Any] | None:
     scenario = found["game"].replace("-", "_") if found else ""
     if scenario not in SCENARIOS or not {*words} <= {field.name for field in fields(Options)} - {"scenario"}:
         return None
+    if pretrained_wrapper is not None:
+        words["opponent"] = opponent_of(pretrained_wrapper, scenario)
     return {"scenario": scenario, **words}

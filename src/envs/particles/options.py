@@ -7,7 +7,7 @@ from typing import Any
 from envs.compiled.team_game import TeamOptions
 from envs.contract.arguments import require_choice, require_number
 from envs.contract.reaches import OF_ALL, nowhere
-from envs.particles.state import SCENARIOS
+from envs.particles.state import OPPONENTS, SCENARIOS
 from utils.config.reach import Reach
 from utils.errors import ConfigError
 
@@ -27,6 +27,14 @@ WORDS: Mapping[str, Mapping[str, Any]] = {
     "simple_reference": {"local_ratio": 0.5},
     "simple_world_comm": {"num_good": 2, "num_adversaries": 4, "num_obstacles": 1, "num_food": 2, "num_forests": 2},
 }
+WITH_OPPONENT = ("simple_tag", "simple_adversary")
+# EPyMARL's `pretrained_wrapper`: the scenario, and the opponent
+WRAPPERS = {
+    "FrozenTag": ("simple_tag", "frozen"),
+    "RandomTag": ("simple_tag", "random"),
+    "PretrainedTag": ("simple_tag", "rule"),
+    "PretrainedAdversary": ("simple_adversary", "rule"),
+}
 LEAST = {"N": 1, "num_good": 1, "num_adversaries": 1, "num_obstacles": 0, "num_food": 1, "num_forests": 0}
 
 
@@ -42,6 +50,8 @@ class Options(TeamOptions):
         curriculum: the package's first stage: collisions cost nothing, or the prey is half as fast.
         terminate_on_success: an episode ends when all landmarks are covered, or all prey is caught.
         continuous_actions: numbers from 0 to 1, five that move (none, x-, x+, y-, y+), then words.
+        opponent: one of `OPPONENTS`, who plays the prey of simple_tag (the last agent) or the adversary of
+            simple_adversary, which is then not one of the team.
         dynamic_rescaling: the package's, for its pictures; here it does nothing.
     """
 
@@ -57,6 +67,7 @@ class Options(TeamOptions):
     curriculum: bool | None = None
     terminate_on_success: bool | None = None
     continuous_actions: bool = False
+    opponent: str | None = None
     dynamic_rescaling: bool = True
 
     def __post_init__(self) -> None:
@@ -76,14 +87,33 @@ class Options(TeamOptions):
                 require_number("env_args.local_ratio", self.local_ratio, 0.0, 1.0)
             else:
                 require_choice(f"env_args.{name}", getattr(self, name), (True, False))
+        if self.opponent is not None:
+            require_choice("env_args.opponent", self.opponent, OPPONENTS)
+            if self.scenario not in WITH_OPPONENT:
+                raise ConfigError(
+                    f"env_args.opponent={self.opponent}: {self.scenario} has none; {' and '.join(WITH_OPPONENT)} do."
+                )
         for name in ("continuous_actions", "dynamic_rescaling"):
             require_choice(f"env_args.{name}", getattr(self, name), (True, False))
+
+
+def opponent_of(wrapper: Any, scenario: str) -> str:
+    """The opponent that a `pretrained_wrapper` of EPyMARL's makes. Raises ConfigError: it is unknown, or another
+    scenario's."""
+    require_choice("env_args.pretrained_wrapper", wrapper, tuple(WRAPPERS))
+    its, opponent = WRAPPERS[wrapper]
+    if scenario != its:
+        raise ConfigError(
+            f"env_args.pretrained_wrapper={wrapper} plays an agent of {its}, such as env_args.key=pz-mpe-"
+            f"{its.replace('_', '-')}-v3; null: no wrapper."
+        )
+    return opponent
 
 
 REACHES: Mapping[str, Reach] = {
     **OF_ALL,
     **nowhere(
         "time_limit reward scenario N num_good num_adversaries num_obstacles num_food num_forests local_ratio "
-        "curriculum terminate_on_success continuous_actions dynamic_rescaling"
+        "curriculum terminate_on_success continuous_actions opponent dynamic_rescaling"
     ),
 }

@@ -18,6 +18,9 @@ SCENARIOS = (
     "simple_world_comm",
 )
 SIMPLE, SPREAD, ADVERSARY, TAG, SPEAKER_LISTENER, CRYPTO, PUSH, REFERENCE, WORLD_COMM = range(len(SCENARIOS))
+# of the agent that is not one of the team
+OPPONENTS = ("frozen", "random", "rule")
+NOBODY, FROZEN, RANDOM, RULE = range(4)
 MOVES = 5  # stay, x-, x+, y-, y+
 
 COPY = struct(
@@ -35,6 +38,9 @@ RULES = struct(
     [
         ("scenario", "i8"),
         ("n_agents", "i8"),
+        ("first", "i8"),  # of the team
+        ("n_team", "i8"),
+        ("opponent", "i8"),  # who the other one is, or NOBODY
         ("n_adversaries", "i8"),  # the first agents
         ("n_colliders", "i8"),  # the first entities
         ("n_obstacles", "i8"),  # the first landmarks
@@ -66,6 +72,7 @@ class State(NamedTuple):
     positions: np.ndarray  # [B, E, 2] float64
     velocities: np.ndarray  # [B, n, 2] float64
     forces: np.ndarray  # [B, n, 2] float64, of the present step
+    paid: np.ndarray  # [B, n] float64, in the last step
     words: np.ndarray  # [B, n, W] float64, what agents said in the last step
 
 

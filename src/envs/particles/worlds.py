@@ -10,6 +10,8 @@ from envs.particles.state import (
     BODY,
     CRYPTO,
     MOVES,
+    NOBODY,
+    OPPONENTS,
     PUSH,
     REFERENCE,
     RULES,
@@ -111,12 +113,22 @@ def world_of(options: Options, cast: Cast) -> World:
     rules["scenario"], rules["n_agents"], rules["time_limit"] = scenario, len(cast.agents), options.time_limit
     for name in ("obstacles", "food", "forests"):
         rules[f"n_{name}"] = getattr(options, f"num_{name}") or 0
+    first, end, _ = team_of(options, cast).indices(len(cast.agents))
+    rules["first"], rules["n_team"] = first, end - first
+    rules["opponent"] = OPPONENTS.index(options.opponent) + 1 if options.opponent else NOBODY
     rules["continuous"] = options.continuous_actions
     rules["ends_by_success"], rules["collisions_cost"] = bool(options.terminate_on_success), not options.curriculum
     rules["local_ratio"] = options.local_ratio or 0.0
     rules["spread"] = 0.9 if scenario in (TAG, WORLD_COMM) else 1.0
     bodies = [tuple(body[1:]) for body in (*cast.agents, *cast.landmarks)]
     return World(rules, np.array(bodies, BODY), cast.colours.astype(np.float64))
+
+
+def team_of(options: Options, cast: Cast) -> slice:
+    """Which agents are the team's; an opponent is the prey, the last agent, or the adversary, the first one."""
+    if not options.opponent:
+        return slice(None)
+    return slice(None, -1) if options.scenario == SCENARIOS[TAG] else slice(1, None)
 
 
 def sizes_of(options: Options, cast: Cast) -> list[int]:

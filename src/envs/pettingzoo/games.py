@@ -8,7 +8,7 @@ from envs.contract.arguments import LARGEST, not_made, require_number
 from envs.contract.optional import require
 from envs.contract.reaches import OF_ALL, before_colon, importing, nowhere
 from envs.gymnasium import tasks
-from envs.pettingzoo import modules
+from envs.pettingzoo import modules, opponents
 from envs.pettingzoo.tuples import TupleGame
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -30,6 +30,9 @@ def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
     Raises:
         ConfigError: there is no such game, it lacks a package, or does not take `kwargs`.
     """
+    opponent, kwargs = opponents.taken(key, kwargs)
+    if opponent:
+        return opponents.WithOpponent(made(key, time_limit, kwargs), opponent)
     if key.startswith(VMAS):
         return TupleGame(_vmas(key, time_limit, kwargs), key)
     if found := PETTINGZOO.fullmatch(key):
@@ -45,6 +48,7 @@ def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
 def require_arguments(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> None:
     """Refuse bad arguments before a run starts. Raises ConfigError: names the argument and the nearest known one."""
     require_number("env_args.time_limit", time_limit, 1, LARGEST, whole=True)
+    _, kwargs = opponents.taken(key, kwargs)
     if found := PETTINGZOO.fullmatch(key):
         modules.require_arguments(_module_of(**found.groupdict()), kwargs)
     elif not key.startswith(VMAS) and ":" not in key and not GYMNASIUM.fullmatch(key):
@@ -80,4 +84,8 @@ def _module_in(key: str) -> str:
     return "" if key.startswith(VMAS) or PETTINGZOO.fullmatch(key) or GYMNASIUM.fullmatch(key) else key
 
 
-REACHES = {**OF_ALL, **importing("key", _module_in), **nowhere("time_limit reward groups state compiled")}
+REACHES = {
+    **OF_ALL,
+    **importing("key", _module_in),
+    **nowhere("time_limit reward groups state compiled pretrained_wrapper"),
+}

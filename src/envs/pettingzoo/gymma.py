@@ -3,6 +3,7 @@
 import importlib
 from typing import Any
 
+from envs.pettingzoo import opponents
 from envs.pettingzoo.environment import PettingZoo
 from envs.pettingzoo.game import OBSERVATIONS
 from utils.errors import ConfigError
@@ -30,7 +31,8 @@ class Gymma:
         reward: as of `PettingZoo`; `common_reward` and `reward_scalarisation` of a config set it.
         compiled: play the compiled game, if there is one; False: the package's.
         seed: given to the first reset; None: a random one.
-        kwargs: arguments of `gymnasium.make`, of the `parallel_env`, or of VMAS.
+        kwargs: arguments of `gymnasium.make`, of the `parallel_env`, or of VMAS; and `pretrained_wrapper`, one of
+            `envs.particles.options.WRAPPERS`.
     """
 
     def __new__(  # type: ignore[misc]
@@ -128,10 +130,11 @@ def _compiled(
     """The family of a compiled game, and the arguments by which it is that game."""
     if not compiled:
         return None
+    words = {name: value for name, value in kwargs.items() if (name, value) != (opponents.WORD, None)}
     for beginning, module in COMPILED.items():
         if key.startswith(beginning):
             family = importlib.import_module(module)
-            arguments = family.arguments(key, **kwargs)
+            arguments = family.arguments(key, **words)
             return None if arguments is None else (family, {**arguments, "time_limit": time_limit, "reward": reward})
     return None
 

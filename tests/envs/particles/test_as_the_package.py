@@ -6,9 +6,11 @@ from numpy.testing import assert_allclose, assert_equal
 
 import particle_episodes
 from envs.particles.environment import Particles
+from envs.particles.options import WRAPPERS
 from envs.particles.state import SCENARIOS
 from envs.pettingzoo.gymma import Gymma, batch, is_compiled
 from envs.pettingzoo.team import PettingZooEnv
+from utils.errors import ConfigError
 
 MPE2 = pytest.importorskip("mpe2")
 
@@ -34,12 +36,17 @@ def both(scenario, **words):
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_gymma_has_the_same_sizes_and_numbers(scenario, reward):
     ours, theirs = both(scenario, reward=reward, time_limit=5)
+    compared(ours, theirs, 5)
+
+
+def compared(ours, theirs, steps):
+    """Their sizes and their numbers in so many steps, the last ones of the episode."""
     info, fields = theirs.get_env_info(), ours.fields()
     assert fields["obs"].shape == (info["obs_shape"],) and fields["state"].shape == (info["state_shape"],)
     assert fields["actions"].n == info["n_actions"] and ours.groups == {"agents": info["n_agents"]}
     assert ours.episode_limit == info["episode_limit"]
     rng = np.random.default_rng(0)
-    for _ in range(5):
+    for _ in range(steps):
         seen, legal = ours.observe(), theirs.get_avail_actions()
         assert_allclose(seen["obs"], theirs.get_obs(), rtol=1e-6, atol=1e-6)
         assert_allclose(seen["state"], theirs.get_state(), rtol=1e-6, atol=1e-6)
@@ -50,6 +57,59 @@ def test_gymma_has_the_same_sizes_and_numbers(scenario, reward):
         assert values["reward"] == pytest.approx(paid)
         assert (terminated or truncated, truncated) == (ended, info["episode_limit"])
     assert truncated
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "words"),
+    [
+        ("FrozenTag", {}),
+        ("PretrainedTag", {}),
+        ("PretrainedTag", {"num_good": 2, "num_adversaries": 1, "num_obstacles": 0}),
+        ("PretrainedAdversary", {}),
+        ("PretrainedAdversary", {"N": 3}),
+    ],
+)
+def test_an_agent_leaves_the_team(wrapper, words):
+    scenario = WRAPPERS[wrapper][0]
+    ours, theirs = both(scenario, pretrained_wrapper=wrapper, time_limit=25, reward="mean", **words)
+    compared(ours, theirs, 25)
+    shown, others = ours.snapshot()["units"], theirs.snapshot()["units"]
+    assert [unit.get("agent") for unit in shown] == [unit.get("agent") for unit in others]
+    assert len(ours.action_names()) == len(theirs.action_names()) == ours.groups["agents"]
+
+
+def test_a_prey_that_moves_at_random():
+    ours, theirs = both("simple_tag", pretrained_wrapper="RandomTag")
+    assert ours.groups["agents"] == theirs.n_agents == 3
+    for env, prey in ((ours, lambda: ours.snapshot()["units"][-1]), (theirs, lambda: theirs.snapshot()["units"][-1])):
+        places = set()
+        for _ in range(10):
+            env.step({"actions": [0] * 3} if env is ours else [0] * 3)
+            places.add((prey()["x"], prey()["y"]))
+        assert len(places) > 5, "the prey moves"
+    saved = theirs.state_dict()
+    first = [theirs.step([0] * 3) for _ in range(5)]
+    theirs.load_state_dict(saved)
+    assert [theirs.step([0] * 3) for _ in range(5)] == first, "its draws are saved, too"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"pretrained_wrapper": "PretrainedTagg"}, "pretrained_wrapper is 'PretrainedTagg'.* mean 'PretrainedTag'"),
+        ({"pretrained_wrapper": "PretrainedTag"}, "plays an agent of simple_tag, such as env_args.key=pz-mpe-simple-t"),
+        ({"key": "Pair-v0", "pretrained_wrapper": "FrozenTag"}, "plays an agent of simple_tag"),
+    ],
+)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_wrong_wrappers(words, message, compiled):
+    with pytest.raises(ConfigError, match=message):
+        Gymma.check_args(**{"key": key_of("simple_spread"), "compiled": compiled, **words})
+
+
+def test_no_wrapper():
+    assert is_compiled(key_of("simple_spread"), pretrained_wrapper=None)
+    Gymma(key=key_of("simple_spread"), pretrained_wrapper=None, compiled=False)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

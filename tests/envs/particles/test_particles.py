@@ -107,7 +107,7 @@ def test_rewards_of_the_team(reward, shape):
     each = [rewards for _, rewards, *_ in played(batch(reward="each"))]
     ours = [rewards for _, rewards, *_ in played(batch(reward=reward))]
     expected = each if reward == "each" else [getattr(rewards, reward)(axis=1) for rewards in each]
-    assert_equal(ours, expected)
+    assert_allclose(ours, expected)
     assert ours[0].shape == (len(SEEDS), *shape)
 
 
@@ -155,6 +155,8 @@ def test_continuous_actions_are_cut_to_their_bounds():
         ({"num_good": 2}, "env_args.num_good: simple_spread has no such argument; it has N, local_ratio"),
         ({"N": 0}, "env_args.N is 0; it must be a whole number from 1 to 100"),
         ({"local_ratio": 2}, "env_args.local_ratio is 2; it must be a number from 0 to 1"),
+        ({"opponent": "rules"}, "env_args.opponent is 'rules'.* Did you mean 'rule'"),
+        ({"opponent": "rule"}, "opponent=rule: simple_spread has none; simple_tag and simple_adversary do"),
         ({"curriculum": "yes"}, "env_args.curriculum is 'yes'"),
         ({"time_limit": 0}, "env_args.time_limit is 0"),
         ({"rewards": "sum"}, "env_args.rewards: Particles has no such argument. Did you mean 'reward'"),
@@ -178,3 +180,23 @@ def test_who_says_nothing_in_crypto_misreads_nothing():
     silent, heard = np.zeros((3, 4)), np.eye(3, 4)
     assert world.step({"actions": silent})[0]["reward"].tolist() == [0, 0, 0]
     assert world.step({"actions": heard})[0]["reward"].any()
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words", "least"),
+    [("simple_adversary", {}, 5.0), ("simple_tag", {}, 30.0), ("simple_tag", {"continuous_actions": True}, 30.0)],
+)
+def test_rules_are_stronger_than_chance(scenario, words, least):
+    """Of simple_adversary, the adversary's return; of simple_tag, the prey's, chased straight on."""
+    returns = {}
+    for opponent in ("frozen", "random", "rule"):
+        worlds = Worlds(64, seed=0, scenario=scenario, opponent=opponent, **words)
+        worlds.reset()
+        state, other = worlds.state, 0 if scenario == "simple_adversary" else -1
+        returns[opponent] = 0.0
+        for _ in range(25):
+            x, y = np.moveaxis(state.positions[:, 3:4] - state.positions[:, : worlds.n_agents], 2, 0)
+            chosen = np.where(abs(x) > abs(y), np.where(x > 0, 2, 1), np.where(y > 0, 4, 3))
+            worlds.step(np.eye(5)[chosen] if words else chosen)
+            returns[opponent] += state.paid[:, other].mean()
+    assert returns["rule"] > max(returns["frozen"], returns["random"]) + least

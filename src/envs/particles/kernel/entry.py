@@ -2,16 +2,18 @@
 
 from envs.compiled.chance import below, uniform
 from envs.particles.kernel import compiled
+from envs.particles.kernel.opponents import respond
 from envs.particles.kernel.physics import choose, move, push_apart, steer
 from envs.particles.kernel.rewards import pay, succeeded
 from envs.particles.kernel.views import see
+from envs.particles.state import NOBODY
 
 
 @compiled()
 def write_views(b, state, outputs, rules, bodies, colours):
     copy, positions, velocities, words = state.copies[b], state.positions[b], state.velocities[b], state.words[b]
-    for i in range(rules.n_agents):
-        see(i, outputs.obs[b, i], copy, positions, velocities, words, rules, bodies, colours)
+    for i in range(rules.n_team):
+        see(rules.first + i, outputs.obs[b, i], copy, positions, velocities, words, rules, bodies, colours)
 
 
 @compiled()
@@ -58,8 +60,8 @@ def act(state, actions, outputs, world):
     rules, bodies = world.rules[0], world.bodies
     for b in range(actions.shape[0]):
         if not state.copies[b].ended:
-            for i in range(rules.n_agents):
-                steer(i, actions[b, i], state.forces[b], state.words[b], bodies, rules.n_words)
+            for i in range(rules.n_team):
+                steer(rules.first + i, actions[b, i], state.forces[b], state.words[b], bodies, rules.n_words)
 
 
 @compiled()
@@ -72,11 +74,18 @@ def step(state, actions, outputs, world):
             continue
         positions, forces, words = state.positions[b], state.forces[b], state.words[b]
         if not rules.continuous:
-            for i in range(n):
-                choose(i, actions[b, i], forces, words, bodies, rules.n_words)
+            for i in range(rules.n_team):
+                choose(rules.first + i, actions[b, i], forces, words, bodies, rules.n_words)
+        if rules.opponent != NOBODY:
+            other = 0 if rules.first > 0 else n - 1
+            action = respond(copy, positions, state.velocities[b], rules, bodies)
+            choose(other, action, forces, words, bodies, rules.n_words)
         push_apart(positions, forces, bodies, n, rules.n_colliders)
         move(positions, state.velocities[b], forces, bodies, n)
-        pay(copy, positions, words, outputs.rewards[b], rules, bodies)
+        paid = state.paid[b]
+        pay(copy, positions, words, paid, rules, bodies)
+        for i in range(rules.n_team):
+            outputs.rewards[b, i] = paid[rules.first + i]
         copy.t += 1
         truncated = copy.t >= rules.time_limit
         terminated = rules.ends_by_success and not truncated and succeeded(positions, rules, bodies)

@@ -81,16 +81,16 @@ def misread(words, i, goal, n_words):
 
 
 @compiled()
+def edge(far):
+    if far >= 1.0:
+        return min(exp(2.0 * far - 2.0), 10.0)
+    return max(far - 0.9, 0.0) * 10.0
+
+
+@compiled()
 def outside(positions, i):
     """The price of being near the edge or beyond it."""
-    price = 0.0
-    for axis in range(2):
-        far = abs(positions[i, axis])
-        if far >= 1.0:
-            price += min(exp(2.0 * far - 2.0), 10.0)
-        elif far >= 0.9:
-            price += (far - 0.9) * 10.0
-    return price
+    return edge(abs(positions[i, 0])) + edge(abs(positions[i, 1]))
 
 
 @compiled()
