@@ -27,9 +27,9 @@ Experiment
   --export=RUN         its policy as an ONNX file for Unity: docs/dots_builds.md
   --custom=M:F         with --evaluate: call M's function F on the loaded run
   --dry-run, --validate  run, or try everything out; keep nothing
-  --list [NAME]        names of all algorithms, environments and parts; of an
-                       environment (skirmish), its maps; one kind (learner);
-                       the keys of one part (learner=pqn_learner)
+  --list [NAME]        names of all algorithms, environments and parts; maps of
+                       an environment (skirmish); one kind (learner); the keys
+                       of a part (mixer=qmix); other packages' (environments)
   --help KEY           a key's meaning and values (docs/reference.md: all keys)
   Later ones win: config/default.yaml, the environment, the algorithm, with.
 

@@ -6,6 +6,7 @@ from typing import Any
 from checks.options import declared
 from checks.registries import REGISTRIES
 from cli.reference import as_word
+from envs.families import ELSEWHERE, FAMILIES
 from utils.config.merging import CONFIG_DIR, config_names, parameter_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
@@ -13,6 +14,8 @@ from utils.nearest import suggestion
 from utils.plain_values import quoted
 from vector_envs.instances import constructor_of
 
+ENVIRONMENTS = "environments"
+OWN = ("skirmish", "racing", "entities", "matrix", "two_step", "trackmania", "dots")
 HEADINGS = {
     "env": "Environments (env=...)",
     "runner": "Runners (runner=...)",
@@ -35,11 +38,14 @@ def listing(name: str = "") -> str:
 
     Args:
         name: of an environment or its config, for the maps or tasks that it has; or a registry's key, such as
-            learner, for its entries only; or KIND=NAME for the config keys of one part.
+            learner, for its entries only; or KIND=NAME for the config keys of one part; or "environments" for those of
+            other packages, too, by family.
 
     Raises:
         ConfigError: there is no such name.
     """
+    if name == ENVIRONMENTS:
+        return _blocks(_families())
     if name in REGISTRIES:
         return _blocks([_section(name)])
     if name.partition("=")[0] in REGISTRIES:
@@ -81,7 +87,7 @@ def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
     if name in configs:
         name = load_yaml(CONFIG_DIR / "envs" / f"{name}.yaml").get("env", name)
     if name not in environments:
-        known = {*environments, *configs, *REGISTRIES}
+        known = {*environments, *configs, *REGISTRIES, ENVIRONMENTS}
         raise ConfigError(f"--list {quoted(name)}: unknown name.{suggestion(name, known)}")
     constructor: Any = constructor_of(environments[name])
     try:
@@ -89,6 +95,30 @@ def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
     except (AttributeError, NotImplementedError):  # perhaps a user's own
         return f"Environment {name}: {environments.entry(name).description}", [("", "It lists no maps or tasks.")]
     return f"Scenarios of {name} (env_args.{key}=...)", lines
+
+
+def _families() -> list[tuple[str, list[tuple[str, str]]]]:
+    """All environments: Muster's own, and by family those of other packages, installed or not; nothing is imported."""
+    from envs.pettingzoo.gymma import COMPILED
+
+    entries = REGISTRIES["env"]
+    own = [(name, f"--env-config={name}: {entries.entry(name).description}") for name in OWN if name in entries]
+    compiled = [(key, "--env-config=gymma with env_args.key=" + key + "...") for key in COMPILED]
+    there, absent = [], []
+    for family in FAMILIES:
+        plays = f"--env-config={family.door} with env_args.{family.key}"
+        remark = f" ({family.remark})" if family.remark else ""
+        if family.installed():
+            there.append((family.title, f"{plays}{remark}"))
+        else:
+            absent.append((family.title, f"{family.install}{remark}; then {plays}"))
+    return [
+        ("Muster's own, with nothing to install", own),
+        *([("Compiled by Muster, from other packages", compiled)] if compiled else []),
+        ("Other packages that are installed", there),
+        ("Other packages, and what installs them", absent),
+        ("Not beside today's packages", [*ELSEWHERE.items()]),
+    ]
 
 
 def _parameter_lines() -> list[tuple[str, str]]:

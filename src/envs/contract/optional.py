@@ -4,9 +4,8 @@ import importlib
 from types import ModuleType
 
 from envs.contract.arguments import in_words
+from envs.families import INSTALL_ENVS
 from utils.errors import ConfigError
-
-INSTALL_ENVS = "pip install -r requirements-envs.txt"
 
 
 def require(module: str, needed_by: str, install: str = INSTALL_ENVS) -> ModuleType:

@@ -41,7 +41,7 @@ def importing(key: str, module_in: Callable[[str], str] = str) -> dict[str, Reac
         parts = module.split(".")
         # a file may have the name of a package: gymnasium.py
         is_module = all(part.isidentifier() for part in parts) and parts[-1] != "py"
-        return not module or (is_module and parts[0] in OWN_PACKAGES and not _is_here(parts[0]))
+        return not module or (is_module and parts[0] in OWN_PACKAGES and not is_here(parts[0]))
 
     def is_plain(kwargs: Any, beside: Mapping[str, Any]) -> bool:
         # these take a module's name, too, among many that are not declared anywhere; numbers are none
@@ -56,6 +56,6 @@ def before_colon(name: str) -> str:
     return name.rpartition(":")[0]
 
 
-def _is_here(package: str) -> bool:
+def is_here(package: str) -> bool:
     """Whether the current folder has it: where it is not installed, that one would be imported."""
     return os.path.isdir(package) or os.path.isfile(f"{package}.py")

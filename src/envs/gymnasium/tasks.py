@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from envs.contract.arguments import in_words, not_made, require_parameters
-from envs.contract.optional import INSTALL_ENVS, require
-from envs.contract.reaches import OF_ALL, before_colon, importing, nowhere
+from envs.contract.optional import require
+from envs.contract.reaches import OF_ALL, before_colon, importing, is_here, nowhere
+from envs.families import installing, registering
 from utils.config.reach import MODULE, Reach, holds_text
 from utils.config.user_modules import imported
 from utils.errors import ConfigError
@@ -17,17 +18,6 @@ from utils.plain_values import quoted
 SEE_LIST = ", which python src/main.py --list gymnasium shows"
 # gymnasium's extras, by a part of the module that an environment lies in
 EXTRAS = {".mujoco.": "mujoco", ".box2d.": "box2d", ".phys2d.": "jax", ".tabular.": "jax"}
-ATARI, ATARIS_PACKAGE, ATARI_COMMAND = "ALE/", "ale_py", 'pip install "gymnasium[atari]"'
-# what installs modules that register environments
-INSTALL = {
-    ATARIS_PACKAGE: ATARI_COMMAND,
-    "gymnasium_robotics": "pip install gymnasium-robotics",
-    "highway_env": "pip install highway-env",
-    "lbforaging": INSTALL_ENVS,
-    "minigrid": "pip install minigrid",
-    "rware": "pip install rware",
-}
-
 WRAPPERS = "env_args.wrappers"
 # ids of dm_control's suite, and those of Digideep for them
 DM_CONTROL = re.compile(r"dm_control/.*|DMBench\w*-v0")
@@ -44,10 +34,13 @@ def task_of(key: str) -> Any:
     gymnasium = require("gymnasium", "env=gymnasium")
     module, _, name = key.rpartition(":")
     where, ours, found = f"env_args.key={quoted(key)}", "gymnasium", None
-    if module in INSTALL:
-        found = require(module, where, INSTALL[module])
+    if module and (command := installing(module)) is not None and not is_here(module):
+        found = require(module, where, command)
     elif module:
         found = imported(where, module)
+    elif name not in gymnasium.registry and (family := registering(name)) is not None:
+        # registers it
+        found = require(family.needs[0], where, family.install)
     if found is not None:
         ours = f"gymnasium, with {getattr(found, '__file__', None) or module},"
         if name not in gymnasium.registry and callable(maker := getattr(found, name, None)):
@@ -57,11 +50,6 @@ def task_of(key: str) -> Any:
 
         return dm_control.task_of(name)
     if name not in gymnasium.registry:
-        if name.startswith(ATARI):
-            raise ConfigError(
-                f"{where}: the package {ATARIS_PACKAGE} registers Atari's games. Install it with: {ATARI_COMMAND}, and "
-                f"name it: env_args.key={ATARIS_PACKAGE}:{quoted(name)}"
-            )
         raise ConfigError(
             f"env_args.key: {ours} has no environment '{quoted(name)}'."
             f"{suggestion(name, gymnasium.registry, 3, SEE_LIST)}"

@@ -201,7 +201,7 @@ class ParallelGame:
         Raises:
             InvalidEnvironmentError: as `_keep`, or the environment raises an error.
         """
-        rng, begin, beyond, left = np.random.default_rng(0), time.monotonic(), None, steps
+        rng, begin, beyond, left, vector = np.random.default_rng(0), time.monotonic(), None, steps, None
         self._ended = True
         while left > 0 and time.monotonic() - begin < seconds:
             try:
@@ -210,10 +210,16 @@ class ParallelGame:
                     able = self._env.agents
                 else:
                     actions = {name: one.random_action(self._legal[name], rng) for name, one in self.players.items()}
-                    obs, _, _, infos, able, *_ = self.play(actions)
+                    obs, rewards, _, infos, able, *_ = self.play(actions)
                     left -= 1
+                    vector = next((agent for agent, reward in rewards.items() if np.size(reward) != 1), None)
             except Exception as error:
                 raise self._fault(in_words(error)) from error
+            if vector is not None:
+                raise self._fault(
+                    f"the reward of {vector} is {quoted(rewards[vector])}, and not one number. Wrap the game in a file "
+                    "of yours so that it is (env_args.key=mine.py:make)"
+                )
             self._keep(obs, infos, able)
             beyond = beyond or self._beyond(obs)
         return beyond

@@ -7,6 +7,7 @@ from typing import Any
 from envs.contract.arguments import LARGEST, not_made, require_number
 from envs.contract.optional import require
 from envs.contract.reaches import OF_ALL, before_colon, importing, nowhere
+from envs.families import installing
 from envs.gymnasium import tasks
 from envs.pettingzoo import modules, opponents
 from envs.pettingzoo.tuples import TupleGame
@@ -19,9 +20,9 @@ PETTINGZOO = re.compile(r"pz-(?P<family>[a-z0-9]+)-(?P<game>[a-z0-9-]+)-v(?P<ver
 VMAS = "vmas-"
 # Gymnasium's, with or without the module that registers it
 GYMNASIUM = re.compile(r"(.+:)?[^:]+-v\d+")
-# families that have left PettingZoo
-MOVED = {"mpe": "mpe2"}
-INSTALL_VMAS = 'pip install "vmas[gymnasium]"'
+
+
+SEE_LIST = "python src/main.py --list environments shows what there is."
 
 
 def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
@@ -47,6 +48,11 @@ def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
 
 def require_arguments(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> None:
     """Refuse bad arguments before a run starts. Raises ConfigError: names the argument and the nearest known one."""
+    if not key or not isinstance(key, str):
+        raise ConfigError(
+            "env_args.key is missing. It names the game, such as env_args.key=pettingzoo.sisl.pursuit_v5 or "
+            f"env_args.key=mine.py. {SEE_LIST}"
+        )
     require_number("env_args.time_limit", time_limit, 1, LARGEST, whole=True)
     _, kwargs = opponents.taken(key, kwargs)
     if found := PETTINGZOO.fullmatch(key):
@@ -56,13 +62,12 @@ def require_arguments(key: str, time_limit: int, kwargs: dict[str, Any] | None) 
 
 
 def _module_of(family: str, game: str, version: str) -> str:
-    package = MOVED.get(family, f"pettingzoo.{family}")
-    return f"{package}.{game.replace('-', '_')}_v{version}"
+    return f"pettingzoo.{family}.{game.replace('-', '_')}_v{version}"
 
 
 def _vmas(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
     where, scenario = f"env_args.key={quoted(key)}", key.removeprefix(VMAS)
-    vmas = require("vmas", where, INSTALL_VMAS)
+    vmas = require("vmas", where, str(installing("vmas")))
     known = [
         path.stem for path in (Path(str(vmas.__file__)).parent / "scenarios").rglob("*.py") if "__" not in path.stem
     ]

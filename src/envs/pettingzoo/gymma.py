@@ -6,6 +6,7 @@ from typing import Any
 from envs.pettingzoo import opponents
 from envs.pettingzoo.environment import PettingZoo
 from envs.pettingzoo.game import OBSERVATIONS
+from envs.pettingzoo.games import SEE_LIST
 from utils.errors import ConfigError
 
 # the beginning of keys whose games Muster has compiled -> the module with their `Batch`, their `One`, and a function
@@ -143,6 +144,7 @@ def _named(key: str | None) -> str:
     if not key:
         raise ConfigError(
             "env_args.key is missing. It names the game, such as env_args.key=lbforaging:Foraging-8x8-2p-3f-v3, "
-            "env_args.key=pz-mpe-simple-spread-v3 or env_args.key=vmas-balance (docs/environments.md)."
+            "env_args.key=pz-mpe-simple-spread-v3 or env_args.key=vmas-balance. "
+            f"{SEE_LIST}"
         )
     return key

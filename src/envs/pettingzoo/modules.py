@@ -2,15 +2,19 @@
 
 import importlib.util
 import inspect
+import logging
 import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from envs.contract.arguments import not_made, require_parameters
-from envs.contract.optional import INSTALL_ENVS, require
+from envs.contract.arguments import in_words, not_made, require_parameters
+from envs.contract.optional import require
+from envs.contract.reaches import is_here
+from envs.families import INSTALL_ENVS, installing
 from envs.pettingzoo.turns import TurnGame
 from utils.config.user_modules import imported, is_absent
 from utils.errors import ConfigError
@@ -20,6 +24,12 @@ from utils.plain_values import quoted
 # those that `requirements-envs.txt` installs; other modules are the user's
 PACKAGES = ("mpe2", "pettingzoo")
 VERSION = re.compile(r"_v\d+$")
+# families that have left PettingZoo
+MOVED = {"pettingzoo.mpe.": "mpe2.", "pettingzoo.magent.": "magent2.environments."}
+MOVED["gymnasium_robotics.mamujoco"] = "gymnasium_robotics.envs.multiagent_mujoco.mamujoco"
+log = logging.getLogger("muster")
+# keys of which it has been said that another version is played
+_WARNED: set[str] = set()
 # PettingZoo's names of what makes an environment: one in which all act at once, and in turns
 MAKERS = ("parallel_env", "env", "raw_env")
 # agents, landmarks, cells: what a user of these games may count
@@ -31,10 +41,15 @@ def module_of(key: str) -> ModuleType:
     exist, lacks a package, or has no environment."""
     # pygame, which many of them draw with, greets on standard output otherwise
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    where, package = f"env_args.key={quoted(key)}", key.partition(".")[0]
+    where = f"env_args.key={quoted(key)}"
     require("pettingzoo", where)
-    if package not in PACKAGES or key.endswith(".py"):
+    key = present(key)
+    package = key.partition(".")[0]
+    if key.endswith(".py") or is_here(package):
         module = imported(where, key)
+    elif package not in PACKAGES:
+        command = installing(package)
+        module = imported(where, key) if command is None else require(key, where, command)
     else:
         folder = Path(str(require(package, where).__file__)).parent
         if not _is_module(key):
@@ -53,12 +68,43 @@ def module_of(key: str) -> ModuleType:
     return module
 
 
+def present(key: str) -> str:
+    """The module of a game today: of one that has moved to another package or has another version by now, and of a
+    game's name alone, such as pistonball_v6. Another version is a warning; what is not to be found stays as it is."""
+    if key.endswith(".py") or is_here(key.partition(".")[0]):
+        return key
+    moved = next((new + key.removeprefix(old) for old, new in MOVED.items() if key.startswith(old)), key)
+    alone = "." not in key and bool(VERSION.search(key)) and not _is_module(key)
+    package = moved.partition(".")[0]
+    if not VERSION.search(moved) or (not alone and package not in PACKAGES):
+        return moved
+    games = [game for name in (PACKAGES if alone else (package,)) for game in _games_of(name)]
+    named = {game: game.rpartition(".")[2] if alone else game for game in games}
+    if found := [game for game, name in named.items() if name == moved]:
+        return found[0]
+    others = [game for game, name in named.items() if VERSION.sub("", name) == VERSION.sub("", moved)]
+    if not others:
+        return moved
+    if key not in _WARNED:
+        log.warning(f"env_args.key={key}: today's package has {others[-1]}, another version, which is played.")
+        _WARNED.add(key)
+    return others[-1]
+
+
+def _games_of(package: str) -> list[str]:
+    """The names of a package's games, none where it is not installed."""
+    spec = importlib.util.find_spec(package)
+    return _games(package, Path(spec.origin).parent) if spec is not None and spec.origin else []
+
+
 def _makers(module: ModuleType) -> dict[str, Callable[..., Any]]:
     found = {name: getattr(module, name, None) for name in MAKERS}
     return {name: maker for name, maker in found.items() if callable(maker)}
 
 
 def _is_module(key: str) -> bool:
+    if key in sys.modules:
+        return True
     try:
         return importlib.util.find_spec(key) is not None
     except ModuleNotFoundError as error:  # of a package that it would be in
@@ -69,14 +115,16 @@ def _is_module(key: str) -> bool:
 
 def _games(package: str, folder: Path) -> list[str]:
     """The names of the games of a package: modules with a version."""
-    paths = (path.relative_to(folder).with_suffix("") for path in folder.rglob("*_v*.py"))
+    paths = sorted(path.relative_to(folder).with_suffix("") for path in folder.rglob("*_v*.py"))
     return [".".join((package, *path.parts)) for path in paths if VERSION.search(path.name)]
 
 
 def _command(key: str) -> str:
     """What installs all that a module needs: PettingZoo's families are its extras."""
     package, _, rest = key.partition(".")
-    return f'pip install "pettingzoo[{rest.partition(".")[0]}]"' if package == "pettingzoo" and rest else INSTALL_ENVS
+    if package == "pettingzoo" and rest:
+        return f'pip install "pettingzoo[{rest.partition(".")[0]}]"'
+    return installing(package) or INSTALL_ENVS
 
 
 def maker_of(key: str, module: ModuleType) -> Callable[..., Any]:
@@ -104,7 +152,14 @@ def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
     module, arguments = module_of(key), dict(kwargs or {})
     if "max_cycles" in inspect.signature(_main_maker(module)).parameters:
         arguments.setdefault("max_cycles", time_limit)
-    return maker_of(key, module)(**arguments)
+    try:
+        return maker_of(key, module)(**arguments)
+    except (ImportError, OSError) as error:
+        # of the libraries that it needs; or the ROMs of Atari, of which the error says where they come from
+        missing = f". Install it with: {_command(module.__name__)}" if isinstance(error, ImportError) else ""
+        raise ConfigError(
+            f"env_args.key={quoted(key)} needs what is not installed: {in_words(error)}{missing}"
+        ) from error
 
 
 def made_by(key: str, kwargs: dict[str, Any] | None) -> Any:

@@ -1,0 +1,168 @@
+"""The environments of other packages by family: what installs them, and how they are named."""
+
+import importlib.util
+import re
+from typing import NamedTuple
+
+INSTALL_ENVS, SC2 = "pip install -r requirements-envs.txt", "bash install_sc2.sh --accept-eula"
+
+
+class Family(NamedTuple):
+    """Games that one command installs.
+
+    Attributes:
+        title: for people.
+        needs: the modules that have to be there.
+        install: the command.
+        door: the file of config/envs that plays them.
+        key: an example of `env_args.key`, or of another argument.
+        ids: a pattern of Gymnasium's ids that importing the first of `needs` registers; "": none.
+        remark: what else to know.
+    """
+
+    title: str
+    needs: tuple[str, ...]
+    install: str
+    door: str
+    key: str
+    ids: str = ""
+    remark: str = ""
+
+    def installed(self) -> bool:
+        return all(_is_there(module) for module in self.needs)
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+FAMILIES = (
+    Family("MPE", ("mpe2",), INSTALL_ENVS, "mpe", "key=mpe2.simple_spread_v3"),
+    Family("level-based foraging", ("lbforaging",), INSTALL_ENVS, "lbf", "key=Foraging-8x8-2p-3f-v3", "Foraging-.*"),
+    Family("RWARE", ("rware",), "pip install rware", "gymma", "key=rware:rware-tiny-2ag-v2", "rware-.*"),
+    Family(
+        "matrix games",
+        ("matrixgames",),
+        "pip install git+https://github.com/uoe-agents/matrix-games",
+        "gymma",
+        "key=matrixgames:penalty-100-nostate-v0",
+        "(penalty|climbing|nonconflict|conflict|pdilemma)-.*state-v0",
+    ),
+    Family("VMAS", ("vmas", "shimmy"), 'pip install "vmas[gymnasium]"', "gymma", "key=vmas-balance"),
+    Family(
+        "SMAClite",
+        ("smaclite",),
+        'pip install git+https://github.com/uoe-agents/smaclite, and then: pip install "rtree>=1.3"',
+        "smaclite",
+        "map_name=MMM",
+        "smaclite/.*",
+    ),
+    Family(
+        "PettingZoo classic",
+        ("pettingzoo", "chess", "rlcard", "pyspiel"),
+        'pip install "pettingzoo[classic]"',
+        "pettingzoo",
+        "key=pettingzoo.classic.hanabi_v5",
+        remark="turn-based; tic-tac-toe, connect four and Go need no extra",
+    ),
+    Family(
+        "PettingZoo sisl",
+        ("pettingzoo", "Box2D"),
+        'pip install "pettingzoo[sisl]"',
+        "pettingzoo",
+        "key=pettingzoo.sisl.multiwalker_v9",
+        remark="pursuit_v5 needs no extra",
+    ),
+    Family(
+        "PettingZoo butterfly",
+        ("pettingzoo", "pymunk"),
+        'pip install "pettingzoo[butterfly]"',
+        "pettingzoo",
+        "key=pettingzoo.butterfly.pistonball_v6",
+    ),
+    Family(
+        "PettingZoo atari",
+        ("pettingzoo", "multi_agent_ale_py"),
+        'pip install "pettingzoo[atari]"',
+        "pettingzoo",
+        "key=pettingzoo.atari.pong_v3",
+        remark="and the games' ROMs, which AutoROM downloads",
+    ),
+    Family("MAgent2", ("magent2",), "pip install magent2", "pettingzoo", "key=magent2.environments.battle_v4"),
+    Family(
+        "MOMAland",
+        ("momaland",),
+        "pip install momaland",
+        "pettingzoo",
+        "key=momaland.envs.item_gathering.moitem_gathering_v0",
+        remark="rewards are vectors: wrap the game so that each agent has one number",
+    ),
+    Family(
+        "multi-agent MuJoCo",
+        ("gymnasium_robotics",),
+        "pip install gymnasium-robotics",
+        "pettingzoo",
+        "key=gymnasium_robotics.envs.multiagent_mujoco.mamujoco_v1",
+        "(Fetch|Hand|AdroitHand|FrankaKitchen|PointMaze|AntMaze).*",
+    ),
+    Family(
+        "Gymnasium", ("gymnasium",), INSTALL_ENVS, "gymnasium", "key=CartPole-v1", remark="classic control, toy text"
+    ),
+    Family("MuJoCo", ("mujoco",), 'pip install "gymnasium[mujoco]"', "gymnasium", "key=HalfCheetah-v5"),
+    Family("Box2D", ("Box2D",), 'pip install "gymnasium[box2d]"', "gymnasium", "key=CarRacing-v3"),
+    Family("Atari", ("ale_py",), 'pip install "gymnasium[atari]"', "gymnasium", "key=ale_py:ALE/Pong-v5", "ALE/.*"),
+    Family(
+        "MiniGrid",
+        ("minigrid",),
+        "pip install minigrid",
+        "gymnasium",
+        "key=minigrid:MiniGrid-Empty-5x5-v0",
+        "(MiniGrid|BabyAI)-.*",
+    ),
+    Family(
+        "highway-env",
+        ("highway_env",),
+        "pip install highway-env",
+        "gymnasium",
+        "key=highway_env:highway-v0",
+        "(highway|exit|intersection|lane-keeping|merge|parking|racetrack|roundabout|two-way|u-turn)(-.*)?-v.*",
+        "intersection-multi-agent-v0 is of several agents: gymma",
+    ),
+    Family(
+        "dm_control",
+        ("dm_control",),
+        "pip install -r requirements-dm-control.txt",
+        "gymnasium",
+        "key=dm_control/cheetah-run-v0",
+    ),
+    Family("SMAC", ("smac",), SC2, "sc2", "map_name=3s5z", remark="and the game"),
+    Family(
+        "SMACv2",
+        ("smacv2",),
+        "bash install_sc2.sh --accept-eula",
+        "sc2v2",
+        "map_name=protoss_5_vs_5",
+        remark="and the game",
+    ),
+)
+# those that cannot be installed beside today's packages, and why
+ELSEWHERE = {
+    "POGEMA": "its releases that pip accepts fail on pydantic 2, and later ones want gymnasium 0.28 and numpy 1",
+    "Melting Pot": "dm-meltingpot's build downloads its assets from a place that may be out of reach",
+    "Google football": "gfootball 2.10 compiles an engine with tools that have moved on",
+    "hanabi-learning-environment": "its CMake file is too old; Hanabi is in PettingZoo classic, through OpenSpiel",
+    "Overcooked-AI": "1.1.0 cannot be imported with numpy 2",
+}
+
+
+def installing(module: str) -> str | None:
+    """The command that installs a package, or None where it is in no family."""
+    return next((family.install for family in FAMILIES if family.needs[0] == module), None)
+
+
+def registering(name: str) -> Family | None:
+    """The family whose package registers this id of Gymnasium."""
+    return next((family for family in FAMILIES if family.ids and re.fullmatch(family.ids, name)), None)

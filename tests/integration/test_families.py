@@ -1,0 +1,36 @@
+"""A few hundred steps of training on each family of other packages, where it is installed.
+
+Run it in an environment that has the package: `python -m pytest tests/integration/test_families.py -rs`.
+"""
+
+import pytest
+
+from envs.families import FAMILIES
+from small_training import train
+from watched_training import assert_learnt
+
+# continuous actions, pictures, and those that both are not for
+ALGORITHMS = {
+    "PettingZoo sisl": ("mappo", {}),
+    "PettingZoo butterfly": ("mappo", {"agent": "cnn", "env_args": {"kwargs": {"n_pistons": 3}}}),
+    "multi-agent MuJoCo": ("mappo", {"env_args": {"kwargs": {"scenario": "HalfCheetah", "agent_conf": "2x3"}}}),
+    "MuJoCo": ("ppo", {}),
+    "Box2D": ("ppo", {"agent": "cnn"}),
+    "Atari": ("ppo", {"agent": "cnn"}),
+    "dm_control": ("ppo", {}),
+    "MiniGrid": ("iql", {"env_args": {"wrappers": ["minigrid.wrappers:FlatObsWrapper"]}}),
+}
+# games that are started, and those whose rewards have to be wrapped
+LEFT_OUT = ("SMAC", "SMACv2", "MOMAland", "PettingZoo atari")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", [one for one in FAMILIES if one.title not in LEFT_OUT], ids=lambda one: one.title)
+def test_it_trains(tmp_path, monkeypatch, family):
+    if not family.installed():
+        pytest.skip(f"not installed: {family.install}")
+    algorithm, changes = ALGORITHMS.get(family.title, ("iql", {}))
+    name, _, value = family.key.partition("=")
+    env_args = {name: value, "time_limit": 20, **changes.get("env_args", {})}
+    config = {**changes, "env_args": env_args, "runner": "episode", "t_max": 100}
+    assert_learnt(train(tmp_path, monkeypatch, algorithm, family.door, **config), 3)
