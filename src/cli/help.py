@@ -34,8 +34,7 @@ Experiment
   Later ones win: config/default.yaml, the environment, the algorithm, with.
 
 Commands (Sacred's; without one, the experiment runs)
-  print_config         show the merged config, changes marked, and stop
-  save_config          write it to a file
+  print_config         show the merged config; save_config: write it to a file
   print_dependencies   show the versions of the packages used
 
 Options (Sacred's)
@@ -46,6 +45,7 @@ Options (Sacred's)
 
 Other programs (each has --help)
   python src/suite.py run FILE many runs by one command
+  python src/search.py         grids of values in EPyMARL's form
   python src/browse.py         open the runs in the web browser (make browse)
   python src/report.py         one HTML file of runs, and figures for papers
   python src/diagnose.py RUN   its times, monitored values and machine

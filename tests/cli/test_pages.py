@@ -33,7 +33,7 @@ def test_help_fits_a_terminal_and_names_every_program():
     assert len(HELP.splitlines()) <= 56
     assert max(map(len, HELP.splitlines())) <= 80
     programs = {path.name for path in MAIN.parent.glob("*.py")} - {"run.py"}
-    assert len(programs) == 10
+    assert len(programs) == 11
     for program in programs:
         assert f"python src/{program}" in HELP
     for folder in ("runs/", "sacred/", "models/", "replays/", "tb_logs/"):
