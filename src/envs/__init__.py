@@ -121,6 +121,14 @@ REGISTRY.declare(
     light=True,
 )
 REGISTRY.declare(
+    "overcooked",
+    "envs.overcooked.environment:Overcooked",
+    "two cooks in a kitchen, Overcooked-AI's rules, compiled",
+    batched="envs.overcooked.environment:OvercookedBatch",
+    reaches="envs.overcooked.options:REACHES",
+    light=True,
+)
+REGISTRY.declare(
     "entities",
     "envs.entities.adapter:EntityEnv",
     "environments of entities, in the words of entity-gym: the user's own, and games",

@@ -17,6 +17,7 @@ GAMES = {
     "pressureplate": (GRIDS, "PressurePlateBatch", "PressurePlate", {"key": "pressureplate-linear-5p-v0"}),
     "capturetarget": (GRIDS, "CaptureTargetBatch", "CaptureTarget", {}),
     "boxpushing": (GRIDS, "BoxPushingBatch", "BoxPushing", {}),
+    "overcooked": ("envs.overcooked.environment", "OvercookedBatch", "Overcooked", {"key": "coordination_ring"}),
 }
 
 

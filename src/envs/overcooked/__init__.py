@@ -1,0 +1,1 @@
+"""Overcooked (Carroll et al. 2019), compiled: two cooks in a kitchen; docs/overcooked.md."""
