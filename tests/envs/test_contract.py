@@ -101,7 +101,16 @@ PYMARL = [
     and case.values[1].get("reward") != "each"
 ]
 # every seed starts them alike
-SAME_STARTS = ("FrozenLake", "CliffWalking", "two_step", "matrix", "skirmish 3m", "skirmish MMM", "skirmish 2s3z")
+SAME_STARTS = (
+    "FrozenLake",
+    "CliffWalking",
+    "two_step",
+    "matrix",
+    "skirmish 3m",
+    "skirmish MMM",
+    "skirmish 2s3z",
+    "overcooked",
+)
 MPE = """simple simple_adversary simple_crypto simple_formation simple_line simple_push simple_reference
 simple_speaker_listener simple_spread simple_tag simple_world_comm collect_treasure""".split()
 VERSIONS = {"simple_speaker_listener": 4, "simple_formation": 1, "simple_line": 1, "collect_treasure": 1}

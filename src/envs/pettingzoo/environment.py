@@ -9,6 +9,7 @@ from envs.contract.validation import InvalidEnvironmentError
 from envs.pettingzoo.declared import EACH, PettingZooGroups, UnlikeAgentsError
 from envs.pettingzoo.game import OWN, REWARDS, STATES
 from envs.pettingzoo.team import OtherActionsError, PettingZooEnv
+from envs.pettingzoo.zoo import arguments_of
 from utils.errors import ConfigError
 
 log = logging.getLogger("muster")
@@ -21,18 +22,37 @@ _TRIED: set[str] = set()
 class PettingZoo:
     """Makes a `PettingZooEnv`, PyMARL's one team with one reward, if agents have one choice each and neither groups nor
     a reward for each agent are asked for; else a `PettingZooGroups`, which has the arguments. Unequal agents with a
-    reward for each are a team all the same, padded to the largest."""
+    reward for each are a team all the same, padded to the largest. The words after `state` are PyMARLzoo+'s (`zoo`)."""
 
     def __new__(  # type: ignore[misc]
         cls,
         key: str = "mpe2.simple_spread_v3",
         time_limit: int = 25,
-        kwargs: dict | None = None,
+        kwargs: dict | list | str | None = None,
         reward: str = "sum",
         groups: Any = None,
         seed: int | None = None,
         state: str = OWN,
+        render_mode: str | None = None,
+        trainable_cnn: bool | None = None,
+        partial_observation: bool | None = None,
+        image_encoder: str | None = None,
+        image_encoder_batch_size: int | None = None,
+        image_encoder_use_cuda: bool | None = None,
+        centralized_image_encoding: bool | None = None,
     ) -> PettingZooEnv | PettingZooGroups | RewardsByAgent:
+        kwargs = arguments_of(
+            kwargs,
+            {
+                "render_mode": render_mode,
+                "trainable_cnn": trainable_cnn,
+                "partial_observation": partial_observation,
+                "image_encoder": image_encoder,
+                "image_encoder_batch_size": image_encoder_batch_size,
+                "image_encoder_use_cuda": image_encoder_use_cuda,
+                "centralized_image_encoding": centralized_image_encoding,
+            },
+        )
         if groups is None and reward != EACH:
             try:
                 return PettingZooEnv(key, time_limit, kwargs, reward, seed, state)

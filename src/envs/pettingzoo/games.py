@@ -11,6 +11,7 @@ from envs.families import installing
 from envs.gymnasium import tasks
 from envs.pettingzoo import modules, opponents
 from envs.pettingzoo.tuples import TupleGame
+from envs.pettingzoo.zoo import WORDS
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import quoted
@@ -93,4 +94,5 @@ REACHES = {
     **OF_ALL,
     **importing("key", _module_in),
     **nowhere("time_limit reward groups state compiled pretrained_wrapper"),
+    **nowhere(" ".join(WORDS)),
 }

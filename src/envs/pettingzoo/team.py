@@ -8,7 +8,8 @@ from envs.contract.arguments import require_choice
 from envs.multiagentenv import MultiAgentEnv
 from envs.pettingzoo import games
 from envs.pettingzoo.agent import Agent
-from envs.pettingzoo.game import MOVES, OWN, REWARDS, ParallelGame
+from envs.pettingzoo.game import OWN, REWARDS, ParallelGame
+from envs.pettingzoo.particles import MOVES
 from utils.errors import ConfigError
 
 
