@@ -33,6 +33,9 @@ GAMES: list[tuple[str, dict[str, Any]]] = [
     ("simple_reference", {"local_ratio": 0.9}),
     ("simple_world_comm", {}),
     ("simple_world_comm", {"num_good": 3, "num_adversaries": 2, "num_obstacles": 2, "num_food": 1, "num_forests": 1}),
+    ("simple_spread", {"N": 4, "num_agent_neighbors": 2, "num_landmark_neighbors": 1}),
+    ("simple_adversary", {"N": 3, "num_agent_neighbors": 1, "num_landmark_neighbors": 4}),
+    ("simple_tag", {"num_good": 2, "num_adversaries": 2, "num_agent_neighbors": 5, "num_landmark_neighbors": 3}),
 ]
 # at random; to the last agent, and that one to the first landmark; each in one direction, out of the world
 WAYS = ("random", "together", "away")

@@ -12,17 +12,19 @@ from utils.config.reach import Reach
 from utils.errors import ConfigError
 
 MOST = 100  # agents or landmarks of a kind
+NEIGHBOURS = {"num_agent_neighbors": None, "num_landmark_neighbors": None}
 # of a scenario, the words that it takes, and what they are if they are not given
 WORDS: Mapping[str, Mapping[str, Any]] = {
     **{name: {} for name in SCENARIOS},
-    "simple_spread": {"N": 3, "local_ratio": 0.5, "curriculum": False, "terminate_on_success": False},
-    "simple_adversary": {"N": 2},
+    "simple_spread": {"N": 3, "local_ratio": 0.5, "curriculum": False, "terminate_on_success": False, **NEIGHBOURS},
+    "simple_adversary": {"N": 2, **NEIGHBOURS},
     "simple_tag": {
         "num_good": 1,
         "num_adversaries": 3,
         "num_obstacles": 2,
         "curriculum": False,
         "terminate_on_success": False,
+        **NEIGHBOURS,
     },
     "simple_reference": {"local_ratio": 0.5},
     "simple_world_comm": {"num_good": 2, "num_adversaries": 4, "num_obstacles": 1, "num_food": 2, "num_forests": 2},
@@ -36,6 +38,7 @@ WRAPPERS = {
     "PretrainedAdversary": ("simple_adversary", "rule"),
 }
 LEAST = {"N": 1, "num_good": 1, "num_adversaries": 1, "num_obstacles": 0, "num_food": 1, "num_forests": 0}
+LEAST |= dict.fromkeys(NEIGHBOURS, 0)
 
 
 @dataclass
@@ -46,6 +49,7 @@ class Options(TeamOptions):
         scenario: one of `SCENARIOS`.
         N: simple_spread: agents, and landmarks; simple_adversary: good agents, and landmarks.
         num_good, num_adversaries, num_obstacles, num_food, num_forests: how many of each there are.
+        num_agent_neighbors, num_landmark_neighbors: how many an agent sees, the nearest ones; None: all.
         local_ratio: the share of an agent's own reward; the rest is that of all.
         curriculum: the package's first stage: collisions cost nothing, or the prey is half as fast.
         terminate_on_success: an episode ends when all landmarks are covered, or all prey is caught.
@@ -63,6 +67,8 @@ class Options(TeamOptions):
     num_obstacles: int | None = None
     num_food: int | None = None
     num_forests: int | None = None
+    num_agent_neighbors: int | None = None
+    num_landmark_neighbors: int | None = None
     local_ratio: float | None = None
     curriculum: bool | None = None
     terminate_on_success: bool | None = None
@@ -113,7 +119,8 @@ def opponent_of(wrapper: Any, scenario: str) -> str:
 REACHES: Mapping[str, Reach] = {
     **OF_ALL,
     **nowhere(
-        "time_limit reward scenario N num_good num_adversaries num_obstacles num_food num_forests local_ratio "
+        "time_limit reward scenario N num_good num_adversaries num_obstacles num_food num_forests "
+        "num_agent_neighbors num_landmark_neighbors local_ratio "
         "curriculum terminate_on_success continuous_actions opponent dynamic_rescaling"
     ),
 }

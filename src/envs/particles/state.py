@@ -47,6 +47,8 @@ RULES = struct(
         ("n_food", "i8"),  # those after them
         ("n_forests", "i8"),  # the rest
         ("n_words", "i8"),
+        ("seen_agents", "i8"),  # how many, the nearest ones; -1: all
+        ("seen_landmarks", "i8"),
         ("n_goals", "i8"),  # from which `goal` and `second` are drawn
         ("time_limit", "i8"),
         ("continuous", "i8"),  # actions

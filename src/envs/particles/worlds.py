@@ -113,6 +113,9 @@ def world_of(options: Options, cast: Cast) -> World:
     rules["scenario"], rules["n_agents"], rules["time_limit"] = scenario, len(cast.agents), options.time_limit
     for name in ("obstacles", "food", "forests"):
         rules[f"n_{name}"] = getattr(options, f"num_{name}") or 0
+    for name in ("agent", "landmark"):
+        most = getattr(options, f"num_{name}_neighbors")
+        rules[f"seen_{name}s"] = -1 if most is None else most
     first, end, _ = team_of(options, cast).indices(len(cast.agents))
     rules["first"], rules["n_team"] = first, end - first
     rules["opponent"] = OPPONENTS.index(options.opponent) + 1 if options.opponent else NOBODY
@@ -135,13 +138,16 @@ def sizes_of(options: Options, cast: Cast) -> list[int]:
     """How many numbers each agent sees."""
     n, marks, chasers = len(cast.agents), len(cast.landmarks), cast.n_adversaries
     good, scenario = n - chasers, SCENARIOS.index(options.scenario)
-    others = 2 * (n - 1)
+    if options.num_landmark_neighbors is not None:
+        marks = options.num_landmark_neighbors
+    near = options.num_agent_neighbors
+    others = 2 * (n - 1 if near is None else near)
     if scenario == SPREAD:
         return [4 + 2 * marks + 2 * others] * n
     if scenario == ADVERSARY:
         return [2 * marks + others + (2 if i >= chasers else 0) for i in range(n)]
     if scenario in (TAG, WORLD_COMM):
-        seen = [4 + 2 * marks + others + 2 * (good - (i >= chasers)) for i in range(n)]
+        seen = [4 + 2 * marks + others + (2 * (good - (i >= chasers)) if near is None else others) for i in range(n)]
         more = _count(options.num_forests) if scenario == WORLD_COMM else 0
         return [size + more + (cast.n_words if i < chasers else 0) for i, size in enumerate(seen)]
     fixed = {SIMPLE: [4], SPEAKER_LISTENER: [3, 11], CRYPTO: [4, 8, 8], PUSH: [8, 19], REFERENCE: [21, 21]}

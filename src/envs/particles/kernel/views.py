@@ -1,7 +1,9 @@
 """What agents see: `row` is one agent's numbers, `at` the next one to write."""
 
+import numpy as np
+
 from envs.particles.kernel import compiled
-from envs.particles.kernel.physics import touches
+from envs.particles.kernel.physics import squared, touches
 from envs.particles.state import (
     ADVERSARY,
     CRYPTO,
@@ -32,6 +34,52 @@ def put_towards(row, at, positions, i, first, end):
 
 
 @compiled()
+def next_nearest(positions, i, first, end, after):
+    """The entity from `first` to before `end` that follows `after` by distance from agent i, which is left out.
+
+    With `after` -1 the first of them; -1 after the last.
+    """
+    least, found = np.inf, -1
+    passed = squared(positions, i, after) if after >= 0 else -1.0
+    for k in range(first, end):
+        if k != i:
+            far = squared(positions, i, k)
+            if far < least and (far > passed or (far == passed and k > after)):
+                least, found = far, k
+    return found
+
+
+@compiled()
+def put_seen(row, at, positions, i, first, end, most):
+    """Where the nearest `most` entities are; all of them in their order, if that is negative."""
+    if most < 0:
+        return put_towards(row, at, positions, i, first, end)
+    k = -1
+    for place in range(min(most, end - first)):
+        k = next_nearest(positions, i, first, end, k)
+        if k < 0:
+            break
+        put_towards(row, at + 2 * place, positions, i, k, k + 1)
+    return at + 2 * most
+
+
+@compiled()
+def put_prey_speeds(row, at, positions, velocities, i, rules):
+    """The velocities of the good agents that are seen; among the nearest agents, zeros in the places of chasers."""
+    if rules.seen_agents < 0:
+        for k in range(rules.n_adversaries, rules.n_agents):
+            if k != i:
+                at = put(row, at, velocities[k])
+        return
+    k = -1
+    for place in range(min(rules.seen_agents, rules.n_agents - 1)):
+        k = next_nearest(positions, i, 0, rules.n_agents, k)
+        shown = 1.0 if k >= rules.n_adversaries else 0.0
+        row[at + 2 * place] = shown * velocities[k, 0]
+        row[at + 2 * place + 1] = shown * velocities[k, 1]
+
+
+@compiled()
 def put_all(row, at, values):
     for k in range(values.size):
         row[at + k] = values[k]
@@ -55,23 +103,21 @@ def see(i, row, copy, positions, velocities, words, rules, bodies, colours):
     if scenario in (SPREAD, TAG, WORLD_COMM):
         at = put(row, at, velocities[i])
         at = put(row, at, positions[i])
-        at = put_towards(row, at, positions, i, n, every)
+        at = put_seen(row, at, positions, i, n, every, rules.seen_landmarks)
         if scenario == WORLD_COMM:
             see_between_forests(i, row, at, positions, velocities, words, rules, bodies)
             return
-        at = put_towards(row, at, positions, i, 0, n)
+        at = put_seen(row, at, positions, i, 0, n, rules.seen_agents)
         if scenario == TAG:
-            for k in range(rules.n_adversaries, n):
-                if k != i:
-                    at = put(row, at, velocities[k])
+            put_prey_speeds(row, at, positions, velocities, i, rules)
     elif scenario == SIMPLE:
         at = put(row, at, velocities[i])
         put_towards(row, at, positions, i, n, every)
     elif scenario == ADVERSARY:
         if i > 0:
             at = put_towards(row, at, positions, i, n + copy.goal, n + copy.goal + 1)
-        at = put_towards(row, at, positions, i, n, every)
-        put_towards(row, at, positions, i, 0, n)
+        at = put_seen(row, at, positions, i, n, every, rules.seen_landmarks)
+        put_seen(row, at, positions, i, 0, n, rules.seen_agents)
     elif scenario == SPEAKER_LISTENER:
         if i == 0:
             put_all(row, at, colours[copy.goal])
