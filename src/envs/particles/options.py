@@ -38,7 +38,7 @@ WRAPPERS = {
     "PretrainedAdversary": ("simple_adversary", "rule"),
 }
 LEAST = {"N": 1, "num_good": 1, "num_adversaries": 1, "num_obstacles": 0, "num_food": 1, "num_forests": 0}
-LEAST |= dict.fromkeys(NEIGHBOURS, 0)
+LEAST |= dict.fromkeys(NEIGHBOURS, 1)
 
 
 @dataclass

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_equal
 
 import particle_episodes
 from envs.particles.environment import Particles
-from envs.particles.options import WRAPPERS
+from envs.particles.options import LEAST, WORDS, WRAPPERS
 from envs.particles.state import SCENARIOS
 from envs.pettingzoo.gymma import Gymma, batch, is_compiled
 from envs.pettingzoo.team import PettingZooEnv
@@ -39,13 +39,13 @@ def test_gymma_has_the_same_sizes_and_numbers(scenario, reward):
     compared(ours, theirs, 5)
 
 
-def compared(ours, theirs, steps):
-    """Their sizes and their numbers in so many steps, the last ones of the episode."""
+def compared(ours, theirs, steps, seed=0):
+    """Their sizes and their numbers in so many steps, after which the episode has ended."""
     info, fields = theirs.get_env_info(), ours.fields()
     assert fields["obs"].shape == (info["obs_shape"],) and fields["state"].shape == (info["state_shape"],)
     assert fields["actions"].n == info["n_actions"] and ours.groups == {"agents": info["n_agents"]}
     assert ours.episode_limit == info["episode_limit"]
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     for _ in range(steps):
         seen, legal = ours.observe(), theirs.get_avail_actions()
         assert_allclose(seen["obs"], theirs.get_obs(), rtol=1e-6, atol=1e-6)
@@ -56,7 +56,31 @@ def compared(ours, theirs, steps):
         paid, ended, info = theirs.step(actions)
         assert values["reward"] == pytest.approx(paid)
         assert (terminated or truncated, truncated) == (ended, info["episode_limit"])
-    assert truncated
+        if ended:
+            break
+    assert ended
+
+
+def drawn_words(scenario, rng):
+    """Words that the scenario takes, with values drawn."""
+    values = {
+        "local_ratio": lambda: float(rng.random()),
+        "curriculum": lambda: bool(rng.integers(2)),
+        "terminate_on_success": lambda: bool(rng.integers(2)),
+        **{name: lambda least=least: int(rng.integers(least, 5)) for name, least in LEAST.items()},
+    }
+    return {name: values[name]() for name in WORDS[scenario] if rng.random() < 0.7}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_any_words_make_the_same_game(seed):
+    rng = np.random.default_rng(seed)
+    scenario = ("simple_spread", "simple_adversary", "simple_tag", "simple_reference", "simple_world_comm")[seed % 5]
+    words = drawn_words(scenario, rng)
+    wrappers = [name for name, (its, _) in WRAPPERS.items() if its == scenario and name != "RandomTag"]
+    if wrappers and rng.random() < 0.5:
+        words["pretrained_wrapper"] = str(rng.choice(wrappers))
+    compared(*both(scenario, time_limit=8, **words), 8, seed)
 
 
 @pytest.mark.parametrize(
