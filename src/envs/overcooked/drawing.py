@@ -53,7 +53,7 @@ def snapshot(kitchens: "Kitchens") -> dict[str, Any]:
         ahead = {"id": f"ahead {i}", "team": 0, "kind": "where a cook faces", "radius": 0.1}
         hand = {"x": x + 0.38 * dx, "y": y + 0.38 * dy}
         units.append(ahead | hand | ({"radius": 0.2, **_drawn(held)} if holds else {}))
-    return {"units": units, "texts": [f"{int(state.served[0])} soups served"]}
+    return {"units": units, "texts": [f"Soups served: {int(state.served[0])}"]}
 
 
 def _drawn(thing: np.void) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Kitchens: those by name, and files in Overcooked-AI's form, a dictionary in Python's words."""
 
 import ast
+import importlib.util
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,11 @@ KEYS = (
     *("cook_time", "delivery_reward", "recipe_values", "recipe_times", "onion_value", "tomato_value"),
     *("onion_time", "tomato_time", "num_items_for_soup"),
 )
+ENDING = ".layout"
+PACKAGES = {
+    "overcooked_ai_py": "data/layouts",
+    "pymarlzooplus": "envs/overcooked_ai/src/overcooked_ai_py/data/layouts",
+}
 _THREE_ONIONS = {"start_all_orders": [{"ingredients": ["onion"] * 3}]}
 BY_NAME: dict[str, dict[str, Any]] = {
     "cramped_room": {"grid": "XXPXX\nO  2O\nX1  X\nXDXSX", **_THREE_ONIONS},
@@ -151,11 +157,11 @@ def layout_of(key: str) -> Layout:
     """A kitchen by its name, or in a file. Raises ConfigError: there is none, or it makes no kitchen for two."""
     if key in BY_NAME:
         return Layout(key, BY_NAME[key])
-    path = Path(key)
-    if path.suffix != ".layout":
+    path = Path(key) if str(key).endswith(ENDING) else _installed(key)
+    if path is None:
         raise ConfigError(
-            f"env_args.key is '{quoted(key)}'.{suggestion(key, BY_NAME)} Others are files, such as "
-            "env_args.key=mine.layout, in Overcooked-AI's form; it has about forty in overcooked_ai_py/data/layouts."
+            f"env_args.key is '{quoted(key)}'.{suggestion(str(key), BY_NAME)} Others are files, such as "
+            "env_args.key=mine.layout, or names of Overcooked-AI's: pip install --no-deps overcooked-ai."
         )
     try:
         said = ast.literal_eval(path.read_text().strip())
@@ -166,3 +172,14 @@ def layout_of(key: str) -> Layout:
     if not isinstance(said, Mapping):
         raise ConfigError(f"env_args.key={quoted(key)} has no dictionary.")
     return Layout(key, said)
+
+
+def _installed(key: str) -> Path | None:
+    """The file of a kitchen of Overcooked-AI's or PyMARLzoo+'s, whose code is not imported; it needs another NumPy."""
+    for package, folder in PACKAGES.items():
+        spec = importlib.util.find_spec(package)
+        for place in (spec and spec.submodule_search_locations) or ():
+            path = Path(place) / folder / f"{key}{ENDING}"
+            if str(key).isidentifier() and path.is_file():
+                return path
+    return None

@@ -5,18 +5,28 @@ from dataclasses import dataclass
 from envs.compiled.team_game import TeamOptions
 from envs.contract.arguments import require_choice
 from envs.contract.reaches import OF_ALL, nowhere
-from envs.overcooked.layouts import Layout, layout_of
+from envs.overcooked.layouts import ENDING, Layout, layout_of
+from utils.config.reach import Reach, whole_path
 from utils.errors import ConfigError
+from utils.plain_values import quoted
 
 REWARD_TYPES = ("sparse", "shaped", "both")
-REACHES = {**OF_ALL, **nowhere("key time_limit reward reward_type render")}
+
+
+def _lasting(key: object) -> object:
+    """The name of a kitchen stays; a file's gets a whole path."""
+    return whole_path(key) if str(key).endswith(ENDING) else key
+
+
+REACHES = {**OF_ALL, **nowhere("time_limit reward reward_type render"), "key": Reach("", lasting=_lasting)}
 
 
 @dataclass
 class Options(TeamOptions):
     """
     Args:
-        key: a kitchen's name, or a file in Overcooked-AI's form, `mine.layout`.
+        key: a kitchen's name (of `layouts.BY_NAME`, or of an installed package), or a file in Overcooked-AI's form,
+            `mine.layout`.
         reward_type: "sparse": soups; "shaped": steps towards them, without the soups, as in PyMARLzoo+; "both".
         render: False.
     """
@@ -31,6 +41,8 @@ class Options(TeamOptions):
         require_choice("env_args.reward_type", self.reward_type, REWARD_TYPES)
         if self.render is not False:
             raise ConfigError("env_args.render must be False: save_replay=True records games, and watch.py shows them.")
+        if not isinstance(self.key, str):
+            raise ConfigError(f"env_args.key is {quoted(self.key)}; it must be the name of a kitchen, or of a file.")
         self.layout()
 
     def layout(self) -> Layout:

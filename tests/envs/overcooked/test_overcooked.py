@@ -8,6 +8,7 @@ import pytest
 
 from envs.overcooked.environment import Overcooked, OvercookedBatch
 from envs.overcooked.layouts import BY_NAME, Layout, layout_of
+from envs.overcooked.options import REACHES
 from utils.errors import ConfigError
 
 PLAYED = np.load(Path(__file__).parent / "episodes.npz")
@@ -74,7 +75,7 @@ def test_a_soup_is_cooked_and_served(tmp_path):
     assert [of[0] for of in rewards] == [0, 0, 0, 3, 0, 0, 3, 0, 0, 5, 0, 0, 20]
     assert not any(of[1] for of in rewards)
     assert info == {"soups": 1}
-    assert env.snapshot()["texts"] == ["1 soups served"]
+    assert env.snapshot()["texts"] == ["Soups served: 1"]
 
 
 @pytest.mark.parametrize(("reward_type", "paid"), [("sparse", 0), ("shaped", 3), ("both", 3)])
@@ -105,12 +106,31 @@ def test_bad_layouts_are_refused(tmp_path, said, words):
         Overcooked.check_args(key=kitchen(tmp_path, **said))
 
 
+def test_a_record_names_a_file_from_the_root(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    key, names = REACHES["key"], ["cramped_room", "simple_o", "a.layout"]
+    assert [key.lasting(name) for name in names] == ["cramped_room", "simple_o", str(tmp_path / "a.layout")]
+    assert not key.of("a.layout", {}), "it is read as plain values"
+
+
+def test_kitchens_of_an_installed_package_have_its_names(monkeypatch, tmp_path):
+    folder = tmp_path / "overcooked_ai_py" / "data" / "layouts"
+    folder.mkdir(parents=True)
+    (tmp_path / "overcooked_ai_py" / "__init__.py").write_text("raise AttributeError('np.Inf')")
+    (folder / "tiny.layout").write_text(repr(KITCHEN))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert layout_of("tiny").ground.shape == (3, 4)
+    with pytest.raises(ConfigError, match=r"env_args\.key is '\.\./tiny'"):
+        layout_of("../tiny")
+
+
 def test_bad_arguments_are_refused(tmp_path):
     (tmp_path / "code.layout").write_text("print()")
     for options, words in (
         ({"key": "cramped_rom"}, "env_args.key is 'cramped_rom'.*Did you mean 'cramped_room'.*mine.layout"),
         ({"key": str(tmp_path / "none.layout")}, "No such file"),
         ({"key": str(tmp_path / "code.layout")}, "is not a dictionary of plain values"),
+        ({"key": ["cramped_room"]}, "it must be the name of a kitchen"),
         ({"reward_type": "dense"}, "env_args.reward_type is 'dense'"),
         ({"render": True}, "env_args.render must be False"),
     ):
