@@ -163,7 +163,7 @@ PLACES = {
     "info": r"info\['action_mask'\] is missing",
     "observation": "the observation's 'action_mask' is missing",
     "more": "the observation's 'action_mask' is missing",
-    "undeclared": "'action_mask'.* is missing",
+    "undeclared": "the observation's 'action_mask' is missing",
     "method": r"action_masks\(\) is missing",
     "get_avail_actions": r"get_avail_actions\(\) is missing",
 }

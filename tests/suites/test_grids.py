@@ -54,7 +54,8 @@ def test_a_grid_is_a_suite_with_as_many_runs(file, tmp_path):
     assert (suite.name, suite.seeds, suite.algorithms) == ("my-grid", [0, 1, 2], ["iql", "vdn"])
     assert suite.overrides["group"]["spread"]["env_args"]["key"] == "pz-mpe-simple-spread-v3"
     assert [*suite.overrides["lr"]] == ["0-0003", "0-0005"]
-    assert len(suite.excluded) == 2, "each environment with its own groups only"
+    own = [{"environment": ["two_step"], "group": ["spread"]}, {"environment": ["gymma"], "group": ["two"]}]
+    assert suite.excluded == own, "each environment plays its own groups only"
 
 
 def run(words, monkeypatch, answer=""):

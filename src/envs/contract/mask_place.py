@@ -70,7 +70,7 @@ class MaskPlace:
             self._compare(mask, said)
             return seen, mask
         # a part that the space does not name
-        self._inside = inside is not None
+        self._inside = self._inside or inside is not None
         self._compare(inside, said)
         return seen, said if inside is None else inside
 
