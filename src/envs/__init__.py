@@ -67,7 +67,7 @@ REGISTRY.declare(
     "envs.pettingzoo.gymma:Gymma",
     "EPyMARL's: any game of several agents by an id of Gymnasium, PettingZoo or VMAS",
     batched="envs.pettingzoo.gymma:batch",
-    batched_if="envs.pettingzoo.gymma:is_compiled",
+    batched_if="envs.pettingzoo.gymma:has_batch",
     reaches="envs.pettingzoo.games:REACHES",
     light=True,
 )

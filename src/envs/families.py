@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 from typing import NamedTuple
 
 INSTALL_ENVS, SC2 = "pip install -r requirements-envs.txt", "bash install_sc2.sh --accept-eula"
@@ -29,10 +30,13 @@ class Family(NamedTuple):
     remark: str = ""
 
     def installed(self) -> bool:
-        return all(_is_there(module) for module in self.needs)
+        return all(is_there(module) for module in self.needs)
 
 
-def _is_there(module: str) -> bool:
+def is_there(module: str) -> bool:
+    """Whether a module can be imported; it is not."""
+    if module in sys.modules:
+        return sys.modules[module] is not None
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):

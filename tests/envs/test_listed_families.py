@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ def absent(*names):
 
 def test_the_list_names_every_family_with_what_installs_it(monkeypatch):
     monkeypatch.setattr(families.importlib.util, "find_spec", absent("rware", "lbforaging"))
+    monkeypatch.delitem(sys.modules, "lbforaging", raising=False)
     text = listing("environments")
     assert all(family.title in text for family in FAMILIES)
     there, missing = text.split("Other packages, and what installs them\n")

@@ -14,6 +14,7 @@ import pytest
 import main as main_module
 import pairs
 import smaclite_standin
+import vmas_standin
 from envs import families
 from standins import ROOT
 
@@ -43,12 +44,7 @@ def packages(monkeypatch, tmp_path):
         if key not in gymnasium.registry:
             gymnasium.register(key, entry_point=pairs.Pair)
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    vmas = ModuleType("vmas")
-    vmas.__file__ = str(tmp_path / "vmas" / "__init__.py")
-    (tmp_path / "vmas" / "scenarios").mkdir(parents=True)
-    (tmp_path / "vmas" / "scenarios" / "balance.py").touch()
-    vmas.make_env = lambda *scenario, **words: pairs.Pair()
-    monkeypatch.setitem(sys.modules, "vmas", vmas)
+    monkeypatch.setitem(sys.modules, "vmas", vmas_standin.package(tmp_path))
     monkeypatch.setitem(sys.modules, "smaclite", smaclite_standin)
     monkeypatch.chdir(tmp_path)
     return tmp_path

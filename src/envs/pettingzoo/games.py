@@ -67,6 +67,19 @@ def _module_of(family: str, game: str, version: str) -> str:
 
 
 def _vmas(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
+    # its own limit comes later than ours, which truncates
+    return vmas_made(key, {"max_steps": time_limit + 1, **(kwargs or {})}, num_envs=1, wrapper="gymnasium")
+
+
+def vmas_made(key: str, kwargs: dict[str, Any], **fixed: Any) -> Any:
+    """An environment of VMAS.
+
+    Args:
+        fixed: arguments that are not the user's.
+
+    Raises:
+        ConfigError: it is not installed, has no such scenario, or does not take `kwargs`.
+    """
     where, scenario = f"env_args.key={quoted(key)}", key.removeprefix(VMAS)
     vmas = require("vmas", where, str(installing("vmas")))
     known = [
@@ -74,11 +87,9 @@ def _vmas(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
     ]
     if scenario not in known:
         raise ConfigError(f"{where}: VMAS has no scenario '{quoted(scenario)}'.{suggestion(scenario, known)}")
-    # its own limit comes later than ours, which truncates
-    fixed = {"num_envs": 1, "dict_spaces": False, "terminated_truncated": True, "wrapper": "gymnasium"}
-    given = {"continuous_actions": False, "max_steps": time_limit + 1, **(kwargs or {})}
+    given = {"continuous_actions": False, **kwargs}
     try:
-        return vmas.make_env(scenario, **fixed, **given)
+        return vmas.make_env(scenario, dict_spaces=False, terminated_truncated=True, **fixed, **given)
     except Exception as error:
         raise not_made(where, given, error) from error
 

@@ -7,6 +7,7 @@ from envs.pettingzoo import opponents
 from envs.pettingzoo.environment import PettingZoo
 from envs.pettingzoo.game import OBSERVATIONS
 from envs.pettingzoo.games import SEE_LIST
+from envs.pettingzoo.vmas_batch import VmasBatch, is_batched
 from utils.errors import ConfigError
 
 # the beginning of keys whose games Muster has compiled -> the module with their `Batch`, their `One`, and a function
@@ -85,6 +86,18 @@ class Gymma:
             family.One.prepare(**arguments)
 
 
+def has_batch(
+    key: str | None = None,
+    time_limit: int = 100,
+    reward: str = "sum",
+    compiled: bool = True,
+    seed: Any = None,
+    **kwargs: Any,
+) -> bool:
+    """Whether these `env_args` are those of a game that exists as many copies: compiled, or VMAS's."""
+    return is_compiled(key, time_limit, reward, compiled, **kwargs) or is_batched(str(key), reward, kwargs)
+
+
 def is_compiled(
     key: str | None = None,
     time_limit: int = 100,
@@ -107,7 +120,9 @@ def batch(
     seed: Any = None,
     **kwargs: Any,
 ) -> Any:
-    """B copies of a compiled game as one environment."""
+    """B copies of a game as one environment."""
+    if is_batched(key, reward, kwargs):
+        return VmasBatch(batch_size, key, time_limit, reward, kwargs, seed)
     found = _compiled(key, time_limit, reward, compiled, kwargs)
     if found is None:
         raise ConfigError(f"env_args.key={key}: Muster has not compiled this game.")
