@@ -43,10 +43,19 @@ def test_a_copy_that_ends_stays_as_it_is_until_it_is_reset(reward, paid):
     assert (ended.tolist(), truncated.tolist()) == ([True] * 3, [False, True, True]), "time is up"
     assert many.info(1) == {"episode_limit": True}
     assert many.observed()["obs"][0].tolist() == before.tolist() == [[3, 0], [3, 1]]
+    many.reset(np.array([False, False, True]))
+    assert many.observed()["obs"][0].tolist() == before.tolist()
     many.reset(np.array([True, False, True]))
     assert many.observed()["obs"][:, 1].tolist() == [[0, 0], [0.5, 2], [1, 0]]
     _, ended, _ = many.step(np.zeros((3, 2), int))
     assert ended.tolist() == [False, True, False]
+
+
+def test_an_end_of_the_game_at_the_last_step_is_no_cut():
+    many = batch(2, KEY, time_limit=1)
+    many.reset()
+    _, ended, truncated = many.step(np.array([[1, 1], [0, 0]]))
+    assert (ended.tolist(), truncated.tolist()) == ([True, True], [False, True])
 
 
 @pytest.mark.parametrize(
