@@ -6,7 +6,7 @@ from typing import Any
 from checks.options import declared
 from checks.registries import REGISTRIES
 from cli.reference import as_word
-from envs.families import ELSEWHERE, FAMILIES
+from envs.families import COMPILED, ELSEWHERE, FAMILIES
 from utils.config.merging import CONFIG_DIR, config_names, parameter_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
@@ -99,11 +99,8 @@ def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
 
 def _families() -> list[tuple[str, list[tuple[str, str]]]]:
     """All environments: Muster's own, and by family those of other packages, installed or not; nothing is imported."""
-    from envs.pettingzoo.gymma import COMPILED
-
     entries = REGISTRIES["env"]
     own = [(name, f"--env-config={name}: {entries.entry(name).description}") for name in OWN if name in entries]
-    compiled = [(key, "--env-config=gymma with env_args.key=" + key + "...") for key in COMPILED]
     there, absent = [], []
     for family in FAMILIES:
         plays = f"--env-config={family.door} with env_args.{family.key}"
@@ -114,7 +111,7 @@ def _families() -> list[tuple[str, list[tuple[str, str]]]]:
             absent.append((family.title, f"{family.install}{remark}; then {plays}"))
     return [
         ("Muster's own, with nothing to install", own),
-        *([("Compiled by Muster, from other packages", compiled)] if compiled else []),
+        ("Games of other packages that Muster has compiled, with nothing to install", list(COMPILED.items())),
         ("Other packages that are installed", there),
         ("Other packages, and what installs them", absent),
         ("Not beside today's packages", [*ELSEWHERE.items()]),

@@ -5,6 +5,8 @@ import re
 import sys
 from typing import NamedTuple
 
+# Muster has compiled these games, too
+OF_PACKAGE = "the package's own, with env_args.compiled=False"
 INSTALL_ENVS, SC2 = "pip install -r requirements-envs.txt", "bash install_sc2.sh --accept-eula"
 
 
@@ -45,8 +47,16 @@ def is_there(module: str) -> bool:
 
 FAMILIES = (
     Family("MPE", ("mpe2",), INSTALL_ENVS, "mpe", "key=mpe2.simple_spread_v3"),
-    Family("level-based foraging", ("lbforaging",), INSTALL_ENVS, "lbf", "key=Foraging-8x8-2p-3f-v3", "Foraging-.*"),
-    Family("RWARE", ("rware",), "pip install rware", "gymma", "key=rware:rware-tiny-2ag-v2", "rware-.*"),
+    Family(
+        "level-based foraging",
+        ("lbforaging",),
+        INSTALL_ENVS,
+        "lbf",
+        "key=Foraging-8x8-2p-3f-v3",
+        "Foraging-.*",
+        OF_PACKAGE,
+    ),
+    Family("RWARE", ("rware",), "pip install rware", "gymma", "key=rware:rware-tiny-2ag-v2", "rware-.*", OF_PACKAGE),
     Family(
         "matrix games",
         ("matrixgames",),
@@ -54,6 +64,7 @@ FAMILIES = (
         "gymma",
         "key=matrixgames:penalty-100-nostate-v0",
         "(penalty|climbing|nonconflict|conflict|pdilemma)-.*state-v0",
+        OF_PACKAGE,
     ),
     Family("VMAS", ("vmas", "shimmy"), 'pip install "vmas[gymnasium]"', "gymma", "key=vmas-balance"),
     Family(
@@ -152,6 +163,17 @@ FAMILIES = (
         remark="and the game",
     ),
 )
+# those that Muster has compiled: how they are played, and what they are
+COMPILED = {
+    "level-based foraging": "--env-config=lbf with env_args.key=Foraging-8x8-2p-3f-v3, or gymma's lbforaging:...",
+    "RWARE": "--env-config=rware with env_args.key=rware-tiny-4ag-v2, or gymma's rware:...",
+    "MPE": "--env-config=particles with env_args.scenario=simple_spread, or gymma's pz-mpe-...",
+    "matrix games": "--env-config=gymma with env_args.key=matrixgames:penalty-100-nostate-v0",
+    "PressurePlate": "--env-config=pressureplate",
+    "Capture Target": "--env-config=capturetarget",
+    "Box Pushing": "--env-config=boxpushing",
+    "Overcooked": "--env-config=overcooked",
+}
 # those that cannot be installed beside today's packages, and why
 ELSEWHERE = {
     "POGEMA": "its releases that pip accepts fail on pydantic 2, and later ones want gymnasium 0.28 and numpy 1",
