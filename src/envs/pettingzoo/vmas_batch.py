@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.optional import require
 from envs.families import is_there
 from envs.pettingzoo import games
 from envs.pettingzoo.game import REWARDS
@@ -40,9 +41,8 @@ class VmasBatch:
         kwargs: dict[str, Any],
         seed: Sequence[int] | None = None,
     ):
-        import torch
-
-        self._torch, self._together = torch, REWARDS[reward]
+        # VMAS is made of tensors; other environments do without
+        self._torch, self._together = require("torch", f"env_args.key={key}"), REWARDS[reward]
         first = None if seed is None or seed[0] is None else int(seed[0]) % 2**31
         # numbers of VMAS's own limit: ours comes first
         self._env = games.vmas_made(key, {"max_steps": time_limit + 1, **kwargs}, num_envs=batch_size, seed=first)
