@@ -65,7 +65,7 @@ def test_an_end_of_the_game_at_the_last_step_is_no_cut():
         ({"reward": "mean"}, True),
         ({"reward": "each"}, False),
         ({"continuous_actions": True}, False),
-        ({"key": "pz-mpe-simple-spread-v3"}, False),
+        ({"key": "pz-mpe-simple-spread-v3", "compiled": False}, False),
     ],
 )
 def test_which_games_are_stepped_as_a_batch(words, batched):

@@ -122,7 +122,7 @@ def batch(
 ) -> Any:
     """B copies of a game as one environment."""
     if is_batched(key, reward, kwargs):
-        return VmasBatch(batch_size, key, time_limit, reward, kwargs, seed)
+        return VmasBatch(batch_size, key, time_limit, reward, opponents.taken(key, kwargs)[1], seed)
     found = _compiled(key, time_limit, reward, compiled, kwargs)
     if found is None:
         raise ConfigError(f"env_args.key={key}: Muster has not compiled this game.")
