@@ -42,7 +42,7 @@ def drive(env, most=120):
 @pytest.mark.parametrize(("at", "number"), STATES)
 def test_after_a_fault_in_any_state_the_next_race_works(stand_in, make_env, at, number, do):
     game = stand_in(at=at, number=number, do=do, finish_at=700)
-    env = make_env(game, view="both", game_timeout=0.5, launch_timeout=1.0)
+    env = make_env(game, view="both", game_timeout=1.5, launch_timeout=2.0)
     ends = [drive(env) for _ in range(3)]
     assert ends[-1][0] and not ends[-1][1]
     crashed = [info.get("crashed", False) for *_, info in ends]
