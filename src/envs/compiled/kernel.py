@@ -34,6 +34,10 @@ _CHILD = "import sys; sys.path[:0] = sys.argv[3:]; from envs.compiled import ker
 _compiling = False  # whether this process is such a child
 
 
+# compiled into the kernels that call it
+SHARED = [Path(__file__).parent / name for name in ("chance.py", "team_simulator.py")]
+
+
 class Kernel:
     """The compiled part of a simulator.
 
@@ -41,11 +45,11 @@ class Kernel:
         name: of its folder in the cache.
         title: its name in messages.
         seconds: how long compiling takes, about, where it was not yet measured.
-        files: all that compiled code is made of.
+        files: all that compiled code is made of, beside what families share.
     """
 
     def __init__(self, name: str, title: str, seconds: int, files: Sequence[Path]):
-        self._name, self._title, self._seconds, self.files = name, title, seconds, list(files)
+        self._name, self._title, self._seconds, self.files = name, title, seconds, [*files, *SHARED]
 
     @cached_property
     def folder(self) -> Path:

@@ -5,14 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from envs.compiled import chance, team_simulator
 from envs.compiled.kernel import Kernel
 from envs.compiled.structs import struct
 from envs.compiled.team_simulator import COPY, TeamSimulator, begin_copy, draw_all, end_step
 from envs.grids.options import BoxPushingOptions
 
-FILES = [Path(str(name)) for name in (__file__, chance.__file__, team_simulator.__file__)]
-KERNEL = Kernel("boxpushing", "Box Pushing", 8, FILES)
+KERNEL = Kernel("boxpushing", "Box Pushing", 8, [Path(__file__)])
 FORWARD, TURN_LEFT, TURN_RIGHT, _STAY = range(4)
 # lengths are in halves of a cell: the middle of the first cell is 1
 SIDE, LAST = 12, 11

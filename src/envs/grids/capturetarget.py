@@ -5,14 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from envs.compiled import chance, team_simulator
 from envs.compiled.kernel import Kernel
 from envs.compiled.structs import struct
 from envs.compiled.team_simulator import COPY, TeamSimulator, begin_copy, draw_all, end_step
 from envs.grids.options import CaptureTargetOptions
 
-FILES = [Path(str(name)) for name in (__file__, chance.__file__, team_simulator.__file__)]
-KERNEL = Kernel("capturetarget", "Capture Target", 8, FILES)
+KERNEL = Kernel("capturetarget", "Capture Target", 8, [Path(__file__)])
 SIDE = 6
 MIDDLE = (SIDE - 1) / 2
 NORTH, SOUTH, WEST, EAST, STAY = range(5)

@@ -5,15 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from envs.compiled import chance, team_simulator
 from envs.compiled.kernel import Kernel
 from envs.compiled.structs import struct
 from envs.compiled.team_simulator import COPY, TeamSimulator, begin_copy, draw_all, end_step
 from envs.grids.options import PRESSURE_PLATES, PressurePlateOptions
 from envs.grids.rooms import DOOR, GOAL, OPEN, ROOMS, SIGHT, WIDTH
 
-FILES = [Path(str(name)) for name in (__file__, chance.__file__, team_simulator.__file__)]
-KERNEL = Kernel("pressureplate", "PressurePlate", 8, FILES)
+KERNEL = Kernel("pressureplate", "PressurePlate", 8, [Path(__file__)])
 UP, DOWN, LEFT, RIGHT, STAY = range(5)
 FARTHEST = 10.0  # L1 distances are divided by it
 RULES = struct([("limit", "i8"), ("sees_now", "i8")])

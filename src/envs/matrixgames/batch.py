@@ -5,15 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from envs.compiled import chance, team_simulator
 from envs.compiled.kernel import Kernel
 from envs.compiled.structs import struct
 from envs.compiled.team_simulator import COPY, TeamSimulator, begin_copy, end_step
 from envs.matrixgames.options import Options
 from envs.matrixgames.payoffs import TWO_STEP, payoffs_of
 
-KERNEL = Kernel("matrixgames", "Matrix games", 6, [Path(name) for name in (__file__, chance.__file__)])
-KERNEL.files.append(Path(team_simulator.__file__))
+KERNEL = Kernel("matrixgames", "Matrix games", 6, [Path(__file__)])
 RULES = struct([(name, "i8") for name in ("limit", "n_actions", "shows_last", "branches")])
 
 

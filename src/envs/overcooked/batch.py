@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from envs.compiled import chance, team_simulator
 from envs.compiled.kernel import Kernel
 from envs.compiled.structs import struct
 from envs.compiled.team_simulator import COPY, TeamSimulator, begin_copy, end_step
@@ -13,8 +12,7 @@ from envs.overcooked.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
 from envs.overcooked.options import Options
 from envs.overcooked.ways import DIRECTIONS, Ways
 
-FILES = [Path(str(name)) for name in (__file__, chance.__file__, team_simulator.__file__)]
-KERNEL = Kernel("overcooked", "Overcooked", 15, FILES)
+KERNEL = Kernel("overcooked", "Overcooked", 15, [Path(__file__)])
 STAY, INTERACT = 4, 5
 NOTHING, ONION, SOUP, DISH, TOMATO = range(5)  # what is held, or lies on a counter; in a pot there are soups
 HALF, POTS_SEEN = 46, 2  # numbers on one cook, and pots among them

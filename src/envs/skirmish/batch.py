@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from envs.compiled.chance import uniform
 from envs.compiled.simulator import Simulator
 from envs.skirmish.contract import make_scenario
 from envs.skirmish.formation import numbered_units, starting_units
 from envs.skirmish.kernel import KERNEL
-from envs.skirmish.kernel.chance import uniform
 from envs.skirmish.kernel.entry import begin_episodes, illegal_action, step_if_legal, step_in_turn, write_views
 from envs.skirmish.maps import load_map
 from envs.skirmish.options import Options

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from envs.compiled import chance
 from envs.compiled.kernel import Kernel
 
 HERE = Path(__file__).parent
-KERNEL = Kernel("rware", "Rware", 10, [*sorted(HERE.glob("*.py")), HERE.parent / "state.py", Path(chance.__file__)])
+KERNEL = Kernel("rware", "Rware", 10, [*sorted(HERE.glob("*.py")), HERE.parent / "state.py"])
 compiled = KERNEL.compiled

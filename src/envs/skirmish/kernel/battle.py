@@ -1,8 +1,8 @@
 """One environment step of one battle: orders, game loops, reward and end."""
 
+from envs.compiled.chance import draw
 from envs.skirmish.kernel import compiled
 from envs.skirmish.kernel.behaviour import act, choose_targets
-from envs.skirmish.kernel.chance import draw
 from envs.skirmish.kernel.combat import burst_killed, recover
 from envs.skirmish.kernel.movement import note_around, note_near, push_apart
 from envs.skirmish.kernel.orders import give_orders

@@ -1,7 +1,7 @@
 """Damage, healing and what comes back by itself."""
 
+from envs.compiled.chance import draw
 from envs.skirmish.kernel import compiled
-from envs.skirmish.kernel.chance import draw
 from envs.skirmish.state import NOBODY
 from envs.skirmish.unit_types import (
     BANELING_RADIUS,

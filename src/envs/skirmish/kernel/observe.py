@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from envs.compiled.chance import draw, uniform
 from envs.skirmish.kernel import compiled
-from envs.skirmish.kernel.chance import draw, uniform
 from envs.skirmish.kernel.legality import is_medic, may_target, sees, sight_range, square_distance
 from envs.skirmish.state import GRANTED, MASKED, SIZE
 

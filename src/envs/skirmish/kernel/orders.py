@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from envs.compiled.chance import uniform
 from envs.skirmish.kernel import compiled
-from envs.skirmish.kernel.chance import uniform
 from envs.skirmish.kernel.combat import can_target
 from envs.skirmish.kernel.legality import is_medic, may_target, square_distance
 from envs.skirmish.state import IDLE, MOVE, NOBODY, TARGET
