@@ -1,7 +1,9 @@
 """EPyMARL's environment `gymma` (Papoudakis et al. 2021): any game of several agents by an id of Gymnasium."""
 
 import importlib
-from typing import Any
+import inspect
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from envs.pettingzoo import opponents
 from envs.pettingzoo.environment import PettingZoo
@@ -46,120 +48,102 @@ class Gymma:
         seed: int | None = None,
         **kwargs: Any,
     ) -> Any:
-        key = _named(key)
-        if (found := _compiled(key, time_limit, reward, compiled, kwargs)) is not None:
-            family, arguments = found
-            return family.One(**arguments, seed=seed)
-        return PettingZoo(key, time_limit, kwargs, reward, None, seed, OBSERVATIONS)
+        asked = _Asked(key, time_limit, reward, compiled, kwargs)
+        if (found := asked.compiled_game()) is not None:
+            return found.family.One(**found.arguments, seed=seed)
+        return PettingZoo(asked.named(), time_limit, kwargs, reward, None, seed, OBSERVATIONS)
 
     @classmethod
-    def check_args(
-        cls,
-        key: str | None = None,
-        time_limit: int = 100,
-        reward: str = "sum",
-        compiled: bool = True,
-        seed: int | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def check_args(cls, **env_args: Any) -> None:
         """Refuse bad arguments before a run starts, as `PettingZoo.check_args`."""
-        key = _named(key)
-        if (found := _compiled(key, time_limit, reward, compiled, kwargs)) is not None:
-            family, arguments = found
-            family.One.check_args(**arguments)
+        asked = _Asked.of(env_args)
+        asked.named()
+        if (found := asked.compiled_game()) is not None:
+            found.family.One.check_args(**found.arguments)
             return
-        PettingZoo.check_args(key=key, time_limit=time_limit, reward=reward, kwargs=kwargs, state=OBSERVATIONS)
+        words = {"time_limit": asked.time_limit, "reward": asked.reward, "kwargs": asked.kwargs}
+        PettingZoo.check_args(key=asked.key, state=OBSERVATIONS, **words)
 
     @classmethod
-    def prepare(
-        cls,
-        key: str | None = None,
-        time_limit: int = 100,
-        reward: str = "sum",
-        compiled: bool = True,
-        seed: int | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def prepare(cls, **env_args: Any) -> None:
         """Compile the game, if it is such a one and that has not been done on this machine."""
-        if (found := _compiled(_named(key), time_limit, reward, compiled, kwargs)) is not None:
-            family, arguments = found
-            family.One.prepare(**arguments)
+        if (found := _Asked.of(env_args).compiled_game()) is not None:
+            found.family.One.prepare(**found.arguments)
 
 
-def has_batch(
-    key: str | None = None,
-    time_limit: int = 100,
-    reward: str = "sum",
-    compiled: bool = True,
-    seed: Any = None,
-    **kwargs: Any,
-) -> bool:
+def has_batch(**env_args: Any) -> bool:
     """Whether these `env_args` are those of a game that exists as many copies: compiled, or VMAS's."""
-    return is_compiled(key, time_limit, reward, compiled, **kwargs) or is_batched(str(key), reward, kwargs)
+    asked = _Asked.of(env_args)
+    return is_compiled(**env_args) or is_batched(str(asked.key), asked.reward, asked.kwargs)
 
 
-def is_compiled(
-    key: str | None = None,
-    time_limit: int = 100,
-    reward: str = "sum",
-    compiled: bool = True,
-    seed: Any = None,
-    **kwargs: Any,
-) -> bool:
+def is_compiled(key: str | None = None, **env_args: Any) -> bool:
     """Whether these `env_args` are those of a compiled game."""
-    return bool(key) and _compiled(str(key), time_limit, reward, compiled, kwargs) is not None
+    return _Asked.of({"key": key, **env_args}).compiled_game() is not None
 
 
-def batch(
-    batch_size: int,
-    key: str,
-    threads: int = 1,
-    time_limit: int = 100,
-    reward: str = "sum",
-    compiled: bool = True,
-    seed: Any = None,
-    **kwargs: Any,
-) -> Any:
+def batch(batch_size: int, key: str | None = None, threads: int = 1, seed: Any = None, **env_args: Any) -> Any:
     """B copies of a game as one environment."""
-    if is_batched(key, reward, kwargs):
-        return VmasBatch(batch_size, key, time_limit, reward, opponents.taken(key, kwargs)[1], seed)
-    found = _compiled(key, time_limit, reward, compiled, kwargs)
-    if found is None:
+    asked = _Asked.of({"key": key, **env_args})
+    key = asked.named()
+    if is_batched(key, asked.reward, asked.kwargs):
+        kwargs = opponents.taken(key, asked.kwargs)[1]
+        return VmasBatch(batch_size, key, asked.time_limit, asked.reward, kwargs, seed)
+    if (found := asked.compiled_game()) is None:
         raise ConfigError(f"env_args.key={key}: Muster has not compiled this game.")
-    family, arguments = found
-    return family.Batch(batch_size, threads=threads, **arguments, seed=seed)
+    return found.family.Batch(batch_size, threads=threads, **found.arguments, seed=seed)
 
 
-def _copies_per_thread(
-    key: str, time_limit: int = 100, reward: str = "sum", compiled: bool = True, seed: Any = None, **kwargs: Any
-) -> int:
-    found = _compiled(key, time_limit, reward, compiled, kwargs)
-    return 1 if found is None else found[0].Batch.copies_per_thread(**found[1])
+def _copies_per_thread(**env_args: Any) -> int:
+    found = _Asked.of(env_args).compiled_game()
+    return 1 if found is None else found.family.Batch.copies_per_thread(**found.arguments)
 
 
 batch.copies_per_thread = _copies_per_thread  # type: ignore[attr-defined]
 
 
-def _compiled(
-    key: str, time_limit: int, reward: str, compiled: bool, kwargs: dict[str, Any]
-) -> tuple[Any, dict[str, Any]] | None:
-    """The family of a compiled game, and the arguments by which it is that game."""
-    if not compiled:
+class _Found(NamedTuple):
+    """The module of a compiled family, and the arguments by which it plays the game."""
+
+    family: Any
+    arguments: dict[str, Any]
+
+
+class _Asked(NamedTuple):
+    """The `env_args` without a seed, those of the game itself in `kwargs`."""
+
+    key: str | None
+    time_limit: int
+    reward: str
+    compiled: bool
+    kwargs: dict[str, Any]
+
+    @classmethod
+    def of(cls, env_args: Mapping[str, Any]) -> "_Asked":
+        asked = inspect.signature(Gymma.__new__).bind(Gymma, **env_args)
+        asked.apply_defaults()
+        return cls(**{name: value for name, value in asked.arguments.items() if name in cls._fields})
+
+    def named(self) -> str:
+        """The key. Raises ConfigError: there is none."""
+        if not self.key:
+            raise ConfigError(
+                "env_args.key is missing. It names the game, such as env_args.key=lbforaging:Foraging-8x8-2p-3f-v3, "
+                "env_args.key=pz-mpe-simple-spread-v3 or env_args.key=vmas-balance. "
+                f"{SEE_LIST}"
+            )
+        return self.key
+
+    def compiled_game(self) -> _Found | None:
+        """The compiled game of these arguments, or None."""
+        if not self.compiled or not self.key:
+            return None
+        words = {name: value for name, value in self.kwargs.items() if (name, value) != (opponents.WORD, None)}
+        for beginning, module in COMPILED.items():
+            if str(self.key).startswith(beginning):
+                family = importlib.import_module(module)
+                arguments = family.arguments(self.key, **words)
+                if arguments is None:
+                    return None
+                return _Found(family, {**arguments, "time_limit": self.time_limit, "reward": self.reward})
         return None
-    words = {name: value for name, value in kwargs.items() if (name, value) != (opponents.WORD, None)}
-    for beginning, module in COMPILED.items():
-        if key.startswith(beginning):
-            family = importlib.import_module(module)
-            arguments = family.arguments(key, **words)
-            return None if arguments is None else (family, {**arguments, "time_limit": time_limit, "reward": reward})
-    return None
-
-
-def _named(key: str | None) -> str:
-    if not key:
-        raise ConfigError(
-            "env_args.key is missing. It names the game, such as env_args.key=lbforaging:Foraging-8x8-2p-3f-v3, "
-            "env_args.key=pz-mpe-simple-spread-v3 or env_args.key=vmas-balance. "
-            f"{SEE_LIST}"
-        )
-    return key
