@@ -2,7 +2,7 @@
 
 python benchmarks/benchmarks_compiled.py
 python benchmarks/benchmarks_compiled.py --only lbf --seconds 3 --rounds 5
-python benchmarks/benchmarks_compiled.py --python rware=../rware/bin/python
+python benchmarks/benchmarks_compiled.py --python rware=../rware/bin/python --zoo ../pymarlzoo-plus
 
 Ours: `--batch` copies in one thread, observations, rewards and restarts included. The package: one copy, without
 Gymnasium's checks. Both take turns, and the medians of the rounds are compared.
@@ -11,11 +11,13 @@ Gymnasium's checks. Both take turns, and the medians of the rounds are compared.
 import argparse
 import importlib
 import json
+import os
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -31,7 +33,7 @@ class Row:
     """A game of both.
 
     Args:
-        key: of `gymma`.
+        key: of `gymma`; where it is another environment's, the package's name of it.
         package: which plays it.
         player: the function of this file that steps the package's game for some seconds and returns how many steps a
             second it made. It runs in the package's Python, which may lack Muster's packages.
@@ -45,7 +47,7 @@ class Row:
     times: float | None = None
     name: str = ""
     time_limit: int = 100
-    words: dict[str, Any] = field(default_factory=dict)  # of our `env_args`
+    batch: str = ""  # "module:class" of ours, where gymma does not have it
 
 
 ROWS = {
@@ -56,6 +58,19 @@ ROWS = {
     "mpe simple-spread": Row(
         "pz-mpe-simple-spread-v3", "mpe2", "parallel_game", times=500, name="mpe2.simple_spread_v3", time_limit=25
     ),
+    "matrix climbing": Row("matrixgames:climbing-nostate-v0", "matrixgames", time_limit=25),
+    "pressureplate 4p": Row("PressurePlate", "zoo", "zoo_game", batch="envs.grids.environment:PressurePlateBatch"),
+    "capture target": Row("CaptureTarget", "zoo", "zoo_game", batch="envs.grids.environment:CaptureTargetBatch"),
+    "box pushing": Row("BoxPushing", "zoo", "zoo_game", batch="envs.grids.environment:BoxPushingBatch"),
+    "overcooked cramped_room": Row(
+        "cramped_room", "overcooked", "overcooked_game", batch="envs.overcooked.environment:OvercookedBatch"
+    ),
+}
+# PyMARLzoo+'s: module, constructor's arguments, agents
+ZOO = {
+    "PressurePlate": ("pressureplate_ai.pressureplate.environment", (15, 9, 4, 4, "linear"), 4),
+    "CaptureTarget": ("capture_target.src.capture_target_ai_py.environment", (1, 2, [6, 6]), 2),
+    "BoxPushing": ("box_pushing.src.box_pushing_ai_py.environment", (2, [6, 6]), 2),
 }
 
 
@@ -78,12 +93,45 @@ def gymnasium_game(name: str, seconds: float) -> float:
 
     env = gymnasium.make(name, disable_env_checker=True).unwrapped
     env.reset(seed=0)
-    n, choices = len(env.action_space), env.action_space[0].n
+    return timed(random_steps(env, len(env.action_space), env.action_space[0].n), seconds)
+
+
+def random_steps(env: Any, n: int, choices: int) -> Callable[[], None]:
     rng = np.random.default_rng(0)
 
     def step() -> None:
-        _, _, terminated, truncated, _ = env.step(rng.integers(choices, size=n).tolist())
+        _, _, terminated, truncated, *_ = env.step(rng.integers(choices, size=n).tolist())
         if np.all(terminated) or np.all(truncated):
+            env.reset()
+
+    return step
+
+
+def zoo_game(name: str, seconds: float) -> float:
+    """A game of PyMARLzoo+, without the package round it, whose folder is $ZOO."""
+    for package in ("pymarlzooplus", "pymarlzooplus.envs"):
+        sys.modules[package] = types.ModuleType(package)
+        sys.modules[package].__path__ = [str(Path(os.environ["ZOO"], *package.split(".")))]
+    module, arguments, n = ZOO[name]
+    env = getattr(importlib.import_module(f"pymarlzooplus.envs.{module}"), name)(*arguments)
+    env.reset()
+    return timed(random_steps(env, n, 4), seconds)
+
+
+def overcooked_game(name: str, seconds: float) -> float:
+    """A kitchen of Overcooked-AI, with its features."""
+    from overcooked_ai_py.mdp.actions import Action  # type: ignore[import-not-found]
+    from overcooked_ai_py.mdp.overcooked_env import OvercookedEnv  # type: ignore[import-not-found]
+    from overcooked_ai_py.mdp.overcooked_mdp import OvercookedGridworld  # type: ignore[import-not-found]
+
+    mdp = OvercookedGridworld.from_layout_name(name)
+    env, rng = OvercookedEnv.from_mdp(mdp, horizon=500, info_level=0), np.random.default_rng(0)
+    env.reset()
+
+    def step() -> None:
+        state, _, done, _ = env.step(tuple(Action.ALL_ACTIONS[a] for a in rng.integers(6, size=2)))
+        mdp.featurize_state(state, env.mlam)
+        if done:
             env.reset()
 
     return timed(step, seconds)
@@ -122,10 +170,14 @@ def made(row: Row, batch: int) -> Any:
     sys.path.insert(0, str(SRC))
     from envs.pettingzoo import gymma
 
-    words = {"key": row.key, "time_limit": row.time_limit, **row.words}
-    if not gymma.is_compiled(**words):
+    seeds, words = list(range(batch)), {"key": row.key, "time_limit": row.time_limit}
+    if row.batch:
+        module, _, name = row.batch.partition(":")
+        env = getattr(importlib.import_module(module), name)(batch, seed=seeds)
+    elif gymma.is_compiled(**words):
+        env = gymma.batch(batch, threads=1, seed=seeds, **words)
+    else:
         return None
-    env = gymma.batch(batch, threads=1, seed=list(range(batch)), **words)
     env.reset()
     return env
 
@@ -158,12 +210,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch", type=int, default=256, help="copies of ours")
     parser.add_argument("--python", nargs="+", default=[], metavar="PACKAGE=PYTHON", help="which one has a package")
+    parser.add_argument("--zoo", default="", metavar="FOLDER", help="the folder with pymarlzooplus/")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         player, name, seconds = options.child
         print(json.dumps(globals()[player](name, float(seconds))))
         return
+    os.environ["ZOO"] = options.zoo
     pythons = dict(word.split("=", 1) for word in options.python)
     print(f"steps per second, random play: the package with one copy, ours with {options.batch} in one thread")
     for title, row in ROWS.items():
