@@ -77,6 +77,14 @@ class Simulator:
         """Refuse illegal actions (int64 `[B, n]`) with a ValueError, set `outputs` and play one step of all copies."""
         raise NotImplementedError
 
+    def cannot(self, actions: np.ndarray, choices: np.ndarray | int) -> ValueError:
+        """What to raise for the first action that is none of 0 to `choices` - 1 (one number, or one for each agent)."""
+        b, agent = np.argwhere((actions < 0) | (actions >= choices))[0]
+        most = np.broadcast_to(choices, actions.shape)[b, agent] - 1
+        return ValueError(
+            f"Agent {agent} of copy {b} cannot take action {actions[b, agent]}; its actions are 0 to {most}."
+        )
+
     @classmethod
     def compile_all(cls) -> None:
         """Use everything once. It is called in a process of its own."""

@@ -70,7 +70,7 @@ class TeamSimulator(Simulator):
 
     def play(self, actions: np.ndarray, outputs: TeamOutputs) -> None:
         if (actions.view(np.uint64) >= self.n_actions).any():  # negative ones are large
-            raise ValueError(f"an action is illegal: {actions.min()} to {actions.max()}, of 0 to {self.n_actions - 1}.")
+            raise self.cannot(actions, self.n_actions)
         self.outputs = outputs
         self.run(self.functions[1], actions)
 

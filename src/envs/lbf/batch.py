@@ -51,10 +51,7 @@ class Foragings(Simulator):
         world = self.constants[0]
         first = step_if_legal(self.state, actions, outputs, world) if self.alone else illegal(actions)
         if first >= 0:
-            b, agent = divmod(int(first), self.n_agents)
-            raise ValueError(
-                f"Agent {agent} of game {b} cannot take action {int(actions[b, agent])}; legal are 0 to {LOAD}."
-            )
+            raise self.cannot(actions, N_ACTIONS)
         self.outputs = outputs
         if not self.alone:
             self.run(step_games, actions)

@@ -63,7 +63,7 @@ class Worlds(Simulator):
 
     def play(self, actions: np.ndarray, outputs: TeamOutputs) -> None:
         if illegal_action(actions, self.choices):
-            raise ValueError(f"an action is illegal; the agents have {self.choices.tolist()} of them, from 0.")
+            raise self.cannot(actions, self.choices)
         self.outputs = outputs
         self.run(step, actions)
 

@@ -67,7 +67,7 @@ class Warehouses(Simulator):
 
     def play(self, actions: np.ndarray, outputs: TeamOutputs) -> None:
         if (actions.view(np.uint64) >= self.n_actions).any():
-            raise ValueError(f"an action is illegal; actions are 0 to {self.n_actions - 1}.")
+            raise self.cannot(actions, self.n_actions)
         self.outputs = outputs
         self.run(step, actions)
 

@@ -102,33 +102,16 @@ def test_seeds_name_episodes():
     assert abs(np.array([shown["obs"] for shown, *_ in first])[::25, ..., 2:4]).max() <= 1
 
 
-@pytest.mark.parametrize(("reward", "shape"), [("sum", ()), ("mean", ()), ("each", (4,))])
-def test_rewards_of_the_team(reward, shape):
-    each = [rewards for _, rewards, *_ in played(batch(reward="each"))]
-    ours = [rewards for _, rewards, *_ in played(batch(reward=reward))]
-    expected = each if reward == "each" else [getattr(rewards, reward)(axis=1) for rewards in each]
-    assert_allclose(ours, expected)
-    assert ours[0].shape == (len(SEEDS), *shape)
-
-
-def test_an_ended_copy_stays_as_it_is():
-    env = batch(time_limit=2)
-    actions = {"actions": np.full((3, 4), 2)}
-    assert not env.step(actions).truncated.any()
-    outcome = env.step(actions)
-    assert outcome.truncated.all() and not outcome.terminated.any()
-    before = env.observed()["obs"].copy()
-    env.env.step(actions)
-    assert_equal(env.observed()["obs"], before)
-
-
 @pytest.mark.parametrize("action", [-1, 5])
 def test_illegal_actions(action):
     env = batch(scenario="simple_speaker_listener")
     assert env.observed()["avail_actions"][0].tolist() == [[1, 1, 1, 0, 0], [1] * 5]
     before = env.observed()["obs"].copy()
-    for actions in ([0, action], [3, 0]):
-        with pytest.raises(ValueError, match=r"illegal; the agents have \[3, 5\]"):
+    for actions, words in (
+        ([0, action], f"Agent 1 of copy 1 cannot take action {action}; its actions are 0 to 4"),
+        ([3, 0], "Agent 0 of copy 1 cannot take action 3; its actions are 0 to 2"),
+    ):
+        with pytest.raises(ValueError, match=words):
             env.step({"actions": np.array([[0, 0], actions, [0, 0]])})
     assert_equal(env.observed()["obs"], before)
 

@@ -42,64 +42,12 @@ def played(env, seed, steps=200, restart=True):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_one_warehouse_is_one_of_many(form):
-    many, ones = made(**form), [Rware(**OPTIONS, **form, seed=seed) for seed in SEEDS]
-    for one in ones:
-        one.reset()
-    rng, ends, paid = np.random.default_rng(0), 0, 0
-    for _ in range(200):
-        for b, one in enumerate(ones):
-            assert_equal(one.observe(), {path: array[b] for path, array in many.observed().items()})
-        actions = random_actions(many, rng)
-        values, terminated, truncated = many.step({"actions": actions})
-        for b, one in enumerate(ones):
-            of_one = one.step({"actions": actions[b]})
-            assert_equal(of_one, ({"reward": values["reward"][b]}, terminated[b], truncated[b], {}))
-            if terminated[b] or truncated[b]:
-                one.reset()
-        assert not (terminated & truncated).any()
-        ends += (terminated if "max_inactivity_steps" in form else truncated).sum()
-        many.reset(terminated | truncated)
-        paid += values["reward"].sum()
-    assert ends >= 15 and paid > 0
-
-
-@pytest.mark.parametrize("form", FORMS)
 def test_neither_threads_nor_the_place_of_the_results_matter(form):
     alone, threads = made(**form), made(**form, threads=3)
     simulator = threads.simulator
     simulator.reset(outputs=simulator.allocate(len(SEEDS))[1])
     alone.reset()
     assert_equal(played(alone, 0), played(threads, 0))
-
-
-def test_a_saved_batch_continues_identically_in_the_midst_of_episodes():
-    first, second = made(msg_bits=1), made(msg_bits=1, seed=[0] * 5)
-    played(first, 0, 47)
-    second.load_state_dict(first.state_dict())
-    assert_equal(played(first, 1), played(second, 1))
-    with pytest.raises(ValueError, match="does not fit these warehouses"):
-        RwareBatch(2, **OPTIONS).load_state_dict(first.state_dict())
-
-
-def test_a_warehouse_that_has_ended_stays_as_it_is():
-    env = made(time_limit=3)
-    seen = played(env, 0, 5, restart=False)
-    assert seen[2][3].all()
-    assert_equal(seen[4][2:], seen[2][2:])
-    assert_equal(seen[4][0], seen[3][0])
-    assert not seen[3][1].any()
-
-
-def test_episodes_depend_on_the_seed_and_their_number_only():
-    env = made()
-    first = [env.simulator.state.agents["cell"].copy(), env.simulator.state.requested.copy()]
-    played(env, 0, 130)
-    env.seed(SEEDS)
-    env.reset()
-    assert_equal([env.simulator.state.agents["cell"], env.simulator.state.requested], first)
-    assert_equal(first[1][1], first[1][3])
-    assert (first[1][0] != first[1][1]).any(), "seeds 1 and 1, and 3"
 
 
 def test_starts_are_all_equally_likely():
