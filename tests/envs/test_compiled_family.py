@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_equal
 
 from envs import REGISTRY
+from played_copies import played
 from utils.config.user_modules import imported
 from utils.errors import ConfigError, MusterError
 from vector_envs.batched import BatchedCopies
@@ -25,20 +26,6 @@ def family():
 @pytest.fixture(autouse=True)
 def compiled_here(family, monkeypatch):
     monkeypatch.setattr(family.KERNEL, "ensure_compiled", lambda compile_all: None)
-
-
-def played(env, rng, steps=60):
-    """All that is seen of copies that restart, for each step."""
-    seen = []
-    for _ in range(steps):
-        shown = {path: array.copy() for path, array in env.observed().items()}
-        legal = shown["avail_actions"]
-        outcome = env.step({"actions": (rng.random(legal.shape) * legal).argmax(-1)})
-        ended = outcome.terminated | outcome.truncated
-        infos = [env.info(b) for b in range(len(legal))]
-        seen.append((shown, outcome.values["reward"].copy(), outcome.terminated.copy(), ended, infos, env.snapshot()))
-        env.reset(ended)
-    return seen
 
 
 def batch(family, seeds=SEEDS, **options):

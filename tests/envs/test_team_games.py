@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_equal
 
+from played_copies import played
 from utils.errors import ConfigError
 from vector_envs.batched import BatchedCopies
 
@@ -46,20 +47,6 @@ def many(game, seeds=SEEDS, **options):
     env = BatchedCopies(game[0](len(seeds), seed=seeds, **{**game[2], **options}), len(seeds))
     env.reset()
     return env
-
-
-def played(env, rng, steps=30, restart=True):
-    """All that is seen of copies, for each step."""
-    seen = []
-    for _ in range(steps):
-        shown = {path: array.copy() for path, array in env.observed().items()}
-        legal = shown["avail_actions"]
-        outcome = env.step({"actions": (rng.random(legal.shape) * legal).argmax(-1)})
-        ended = outcome.terminated | outcome.truncated
-        seen.append((shown, outcome.values["reward"].copy(), outcome.terminated.copy(), ended, env.snapshot()))
-        if restart:
-            env.reset(ended)
-    return seen
 
 
 def test_one_copy_is_one_of_many(game):
