@@ -41,6 +41,16 @@ def test_it_is_said_once_for_the_same_files(kernel, capsys):
     assert re.fullmatch(r"The game: compiling the simulator, once, about [0-9]+ s, as the last time\.\n", said[2])
 
 
+def test_the_cache_is_another_one_after_a_change_of_a_file_that_families_share(kernel, tmp_path, monkeypatch):
+    assert {path.name for path in compiled_kernel.SHARED} == {"chance.py", "team_simulator.py"}
+    shared = tmp_path / "shared.py"
+    shared.write_text("1")
+    monkeypatch.setattr(compiled_kernel, "SHARED", [shared])
+    before = Kernel("game", "The game", 30, kernel.files).folder
+    shared.write_text("2")
+    assert Kernel("game", "The game", 30, kernel.files).folder != before
+
+
 @pytest.mark.parametrize("terminal", [False, True])
 def test_progress_is_shown_while_it_compiles_and_while_another_process_does(kernel, capsys, monkeypatch, terminal):
     """On a busy machine compiling takes minutes, and nothing was said."""

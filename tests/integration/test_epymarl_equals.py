@@ -123,7 +123,7 @@ RENAMED = {"hidden_dim": "rnn_hidden_dim"}
 ELSEWHERE = """
     name agent mac learner critic_type evaluation_epsilon obs_individual_obs optim_alpha optim_eps hypergroup render
     test_greedy env env_args
-    critic_q_fn critic_baseline_fn critic_train_mode critic_train_reps reward_scalarisation save_model_interval
+    critic_q_fn critic_baseline_fn critic_train_mode critic_train_reps save_model_interval
     use_wandb wandb_team wandb_project wandb_mode wandb_save_model
 """.split()
 
