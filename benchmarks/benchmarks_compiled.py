@@ -54,7 +54,11 @@ ROWS = {
     "lbf 8x8-2p-3f": Row("lbforaging:Foraging-8x8-2p-3f-v3", "lbforaging", times=500, time_limit=50),
     "lbf 2s-8x8-2p-2f-coop": Row("lbforaging:Foraging-2s-8x8-2p-2f-coop-v3", "lbforaging", time_limit=50),
     "lbf 15x15-4p-3f": Row("lbforaging:Foraging-15x15-4p-3f-v3", "lbforaging", time_limit=50),
+    "rware tiny-2ag": Row("rware:rware-tiny-2ag-v2", "rware", time_limit=500),
     "rware tiny-4ag": Row("rware:rware-tiny-4ag-v2", "rware", times=500, time_limit=500),
+    "rware small-4ag": Row("rware:rware-small-4ag-v2", "rware", time_limit=500),
+    "rware tiny-19ag": Row("rware:rware-tiny-19ag-v2", "rware", time_limit=500),
+    "rware medium-19ag-easy": Row("rware:rware-medium-19ag-easy-v2", "rware", time_limit=500),
     "mpe simple-spread": Row(
         "pz-mpe-simple-spread-v3", "mpe2", "parallel_game", times=500, name="mpe2.simple_spread_v3", time_limit=25
     ),
