@@ -35,6 +35,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_configure():
+    """Refuse two test files of one name at the start: pytest finds them at the end, and on clean checkouts only."""
+    files: dict[str, Path] = {}
+    for file in sorted(Path(__file__).parent.rglob("test_*.py")):
+        if file.name in files:
+            raise pytest.UsageError(f"{file} and {files[file.name]}: pytest needs another name for one of them.")
+        files[file.name] = file
+
+
 def pytest_sessionstart(session):
     """Before it starts several processes of tests: the simulator is compiled while they run, once for all of them."""
     if session.config.getoption("numprocesses", None):
