@@ -5,6 +5,7 @@
 # make lint     style, import rules and types only
 # make mutants MODULE=file TESTS=tests  make small mistakes in a file, and see which of them its tests notice
 # make reference  write docs/reference.md and the comments of config/default.yaml from the parts' declarations
+# make tables   write docs/tables.md's tables from the curves in docs/tables
 # make format   put the code in the house style
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ export OMP_NUM_THREADS ?= 1
 # the tests start hundreds of processes, each of which would compile the sources
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: train race browse test test-fast lint format check-tests check-fast reference mutants
+.PHONY: train race browse test test-fast lint format check-tests check-fast reference tables mutants
 
 train: $(VENV)/.core
 	$(BIN)/python src/main.py --config=mappo --env-config=skirmish with env_args.map_name=3m batch_size_run=32 \
@@ -54,6 +55,9 @@ mutants: $(VENV)/.dev
 
 reference: $(VENV)/.core
 	PYTHONPATH=src $(BIN)/python -m cli.reference
+
+tables: $(VENV)/.browser
+	$(BIN)/python src/suite.py tables --page=docs/tables.md
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

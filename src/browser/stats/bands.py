@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
 
 from browser.reading.curves import AXES, Curve
-from browser.stats.aggregates import FEWEST, LEVEL, REPETITIONS, interval_of, iqm, spread_title
+from browser.stats.aggregates import FEWEST, REPETITIONS, interval_of, iqm, spread_title
+from browser.stats.means import mean_and_half
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
@@ -99,12 +99,7 @@ def curve_band(
 
 
 def _mean(values: np.ndarray, n: np.ndarray, repetitions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean ± t(0.975, n - 1) · s / √n, s with n - 1."""
-    counted = np.maximum(n, 1)
-    center = np.where(n > 0, np.nansum(values, axis=0) / counted, np.nan)
-    variance = np.nansum((values - center) ** 2, axis=0) / np.maximum(n - 1, 1)
-    quantile = special.stdtrit(np.maximum(n - 1, 1), 0.5 + LEVEL / 2)  # Student's t; scipy.stats imports for a second
-    half = np.where(n > 1, quantile * np.sqrt(variance / counted), np.nan)
+    center, half = mean_and_half(values)
     return center, center - half, center + half
 
 

@@ -10,6 +10,7 @@ from records.run_score import LAST
 from suites.launch.leases import LEASE
 from suites.state.state import SuiteFolder, suite_names
 from utils.command_line import OptionParser, number
+from utils.config.merging import CONFIG_DIR
 from utils.console import fitted, terminal_width
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -20,8 +21,12 @@ COMMANDS = {
     "status": "a table of its algorithms and maps: runs done, steps, speed, time left, the last error",
     "stop": "let its runs save and stop, wherever they are",
     "report": "figures, a table and marl-eval's JSON of the runs that are done",
+    "export": "the test curves of the runs that are done, as one small file to keep and to publish",
+    "tables": "tables of such files, beside published figures (docs/tables.md)",
     "list": "the suites there are",
 }
+# where Muster's own are
+FOLDER = CONFIG_DIR.parent / "docs" / "tables"
 LAUNCHERS = ("local", "slurm", "ray")
 EPILOG = """\
 commands:
@@ -64,6 +69,14 @@ def dispatch(argv: Sequence[str]) -> None:
             from suites.command.report import report
 
             report(folder_of(options), options)
+        case "export":
+            from suites.command.tables import export
+
+            export(folder_of(options), options)
+        case "tables":
+            from suites.command.tables import tables
+
+            tables(options)
         case "list":
             _list(options)
 
@@ -97,6 +110,12 @@ def folder_of(options: argparse.Namespace) -> SuiteFolder:
 def _parser(command: str) -> OptionParser:
     parser = OptionParser(f"suite.py {command}", COMMANDS[command])
     add = parser.add_argument
+    if command in ("export", "tables"):
+        add("--folder", type=Path, default=FOLDER, metavar="FOLDER", help="of the files (default: docs/tables)")
+    if command == "tables":
+        add("--page", type=Path, metavar="FILE", help="write them into this page, where its marks are (docs/suites.md)")
+        add("--check", action="store_true", help="with --page: fail if it has other tables, and write nothing")
+        return parser
     add("--results", type=Path, default=Path("results"), metavar="FOLDER", help="of all results (default: results)")
     if command == "list":
         return parser
@@ -115,6 +134,8 @@ def _parser(command: str) -> OptionParser:
             help=f"take a run over when its machine is silent for so long (default: {LEASE:g})")  # fmt: skip
     if command == "status":
         add("--watch", action="store_true", help="show it again and again, until Ctrl-C")
+    if command == "export":
+        add("--metric", default="test_return_mean", metavar="KEY", help="statistic (default: test_return_mean)")
     if command == "report":
         add("--metric", dest="metrics", action="append", default=[], metavar="KEY", help="statistic; may be repeated")
         add("--last", type=number(1, 1000, whole=True), default=LAST, metavar="N",

@@ -1,0 +1,1 @@
+"""Tables of results beside published ones, made of small files that a repository can keep."""
