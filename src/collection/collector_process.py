@@ -1,5 +1,6 @@
 """The process of a collector: it plays rollouts with the learner's weights and sends them."""
 
+import copy
 import functools
 import logging
 import pickle
@@ -19,6 +20,7 @@ from collection.synchronous import best_episodes
 from collection.weights import SharedWeights
 from components.batch_state import batch_arrays
 from records.logger import Logger
+from runners.contract import Stats
 from utils.config.live_parts import parts_that_act, set_live
 from utils.errors import MusterError
 from utils.numbers.random_streams import global_generators, seed_everything, set_global_generators
@@ -51,7 +53,7 @@ class Rollout:
     version: int
     logged: list[tuple[str, float, int, bool]]
     best: list[dict[str, Any]]
-    pending: tuple[list[float], dict[str, float]] = ([], {})
+    pending: tuple[list[float], Stats] = ([], {})
 
 
 @dataclass
@@ -165,7 +167,7 @@ class RolloutWorker:
         board.steps[job.index] = 0
         episodes = runner.episodes_brought
         best = best_episodes(runner)
-        pending = list(runner.train_returns), dict(runner.train_stats)
+        pending = copy.deepcopy((runner.train_returns, runner.train_stats))
         rollout = Rollout(batch_arrays(batch), runner.t_env - t_env, episodes, version, logged, best, pending)
         self._connection.send((ROLLOUT, rollout))
         board.enter(job.index, WAITING)

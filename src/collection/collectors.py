@@ -17,7 +17,7 @@ from collection.synchronous import SyncCollection
 from collection.transport import transport_of
 from collection.weights import SharedWeights
 from components.batch_state import batch_of_arrays
-from runners.contract import Runner
+from runners.contract import Runner, Stats
 from utils.errors import MusterError
 from utils.processes.stopping import GRACE, stop_requested
 
@@ -42,7 +42,7 @@ class Collectors(SyncCollection):
         self._weights = SharedWeights(mac)
         self._pool: CollectorPool | None = None
         # by collector, of its last rollout that was taken
-        self._pending: dict[int, tuple[list[float], dict[str, float]]] = {}
+        self._pending: dict[int, tuple[list[float], Stats]] = {}
         turns = self._options["deterministic"]
         self._not_kept = "" if turns else "collectors that do not take turns start new episodes"
         self._taken = self._largest_lag = 0
@@ -92,8 +92,9 @@ class Collectors(SyncCollection):
         """Of the rollouts that were taken; the collectors play on, and are not asked."""
         for returns, sums in self._pending.values():
             self.runner.train_returns += returns
-            for key, total in sums.items():
-                self.runner.train_stats[key] = self.runner.train_stats.get(key, 0) + total
+            for key, total in sums.items():  # lists are joined
+                known = self.runner.train_stats.get(key)
+                self.runner.train_stats[key] = total if known is None else known + total
         self._pending.clear()
         super().log_pending()
 

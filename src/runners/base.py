@@ -11,7 +11,7 @@ from controllers.contract import controller
 from envs.contract.infos import is_true
 from runners import REGISTRY
 from runners.best_episodes import best_episodes_of
-from runners.contract import Runner
+from runners.contract import Runner, Stats
 from runners.episode_figures import COUNT_OF, EPISODES, LENGTH, EpisodeFigures
 from utils.config.merging import with_defaults
 from utils.processes.available_memory import require_memory
@@ -45,8 +45,8 @@ class BaseRunner(Runner):
         self.episodes_brought = self.batch_size
         self.train_returns: list[float] = []
         self.test_returns: list[float] = []
-        self.train_stats: dict[str, float] = {}
-        self.test_stats: dict[str, float] = {}
+        self.train_stats: Stats = {}
+        self.test_stats: Stats = {}
         self.figures = EpisodeFigures(vars(self.args).get("teams") or (), logger.console_logger)
         self.crashed_episodes = 0
         # the first episodes are logged
@@ -138,6 +138,7 @@ class BaseRunner(Runner):
         each, by statistic, if they have some.
 
         Means are over all episodes; of the figures that the info's `only_of` lists, over the episodes that have them.
+        Returns of groups have deviations, too, as EPyMARL's of agents.
         An episode whose environment crashed (`crashed` in its last info) is in none: it was neither won nor lost.
         A test counts exactly `test_nepisode` episodes. If the last rollout of a test brings more, those of the
         first environments count, in any order of their ends: taking the fastest would favour short episodes.
@@ -161,14 +162,18 @@ class BaseRunner(Runner):
             cur_returns += [row[1] for row in finished]
             for key, numbers in together.items():
                 cur_stats[key] = _added(cur_stats.get(key, 0), numbers)
+            for *_, own in finished:
+                _keep(cur_stats, own)
             finished = []
         for copy, episode_return, length, info, own in finished:
             if test_mode and self.on_test_episode is not None:
                 self.on_test_episode(copy, episode_return, length, info)
             cur_returns.append(episode_return)
-            figures = {EPISODES: 1, LENGTH: length, **self.figures.of(info), **own}
+            figures = {EPISODES: 1, LENGTH: length, **self.figures.of(info)}
             for key, number in figures.items():
-                cur_stats[key] = cur_stats.get(key, 0) + number
+                if key not in own:
+                    cur_stats[key] = cur_stats.get(key, 0) + number
+            _keep(cur_stats, own)
 
         if test_mode:
             if len(cur_returns) == self.args.test_nepisode:
@@ -183,8 +188,7 @@ class BaseRunner(Runner):
         figures, names = self.figures.of_all(infos), of_groups[0].keys()
         if figures is None or names & figures.keys() or any(own.keys() != names for own in of_groups):
             return None
-        own = {name: [one[name] for one in of_groups] for name in names}
-        return {EPISODES: [1] * len(finished), LENGTH: lengths, **figures, **own}
+        return {EPISODES: [1] * len(finished), LENGTH: lengths, **figures}
 
     def log_pending(self) -> None:
         """Log the training episodes that have ended since the last time, if there are any."""
@@ -199,15 +203,26 @@ class BaseRunner(Runner):
             self.logger.log_stat(key, epsilon, self.t_env)
         self.log_train_stats_t = self.t_env
 
-    def _log(self, returns: list[float], stats: dict[str, float], prefix: str) -> None:
+    def _log(self, returns: list[float], stats: Stats, prefix: str) -> None:
         self.logger.log_stat(prefix + "return_mean", np.mean(returns), self.t_env)
         self.logger.log_stat(prefix + "return_std", np.std(returns), self.t_env)
         returns.clear()
         for key, total in stats.items():
-            if key != EPISODES and not key.startswith(COUNT_OF):
+            if isinstance(total, list):
+                self.logger.log_stat(f"{prefix}{key}_mean", np.mean(total), self.t_env)
+                self.logger.log_stat(f"{prefix}{key}_std", np.std(total), self.t_env)
+            elif key != EPISODES and not key.startswith(COUNT_OF):
                 episodes = stats.get(COUNT_OF + key, stats[EPISODES])
                 self.logger.log_stat(f"{prefix}{key}_mean", total / episodes, self.t_env)
         stats.clear()
+
+
+def _keep(stats: Stats, own: Mapping[str, float]) -> None:
+    """Take the returns of groups in one episode; of a checkpoint from before there were deviations, sums are left."""
+    for key, number in own.items():
+        if not isinstance(stats.get(key), list):
+            stats[key] = []
+        stats[key].append(number)
 
 
 def _added(total: float, numbers: Sequence[float] | np.ndarray) -> float:

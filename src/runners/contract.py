@@ -9,6 +9,9 @@ from envs.contract.fields import EnvSpec
 from runners.best_episodes import BestEpisodes
 from utils.completed import Completed
 
+# by name: the sum of a figure over episodes, or the list of a group's returns
+Stats = dict[str, Any]
+
 
 class Runner:
     """PyMARL's contract, and what Muster asks beyond it, with the values of a runner that knows nothing of that.
@@ -38,7 +41,7 @@ class Runner:
     episodes_brought: int
     t_env: int
     train_returns: list[float]
-    train_stats: dict[str, float]
+    train_stats: Stats
     spec: EnvSpec | None = None
     batch_scheme: dict[str, dict] | None = None
     batch_columns: int | None = None

@@ -59,7 +59,8 @@ def test_it_trains(packages, command, capsys):
     metrics = next(packages.glob("runs/*/metrics.csv")).read_text()
     named = {"test_return_mean", "return_std", "ep_length_mean"}
     if "common_reward=False" in command:
-        named |= {"agent_0_return_mean", "test_agent_1_return_mean", "total_return_mean", "test_total_return_mean"}
+        names = ("agent_0_return", "test_agent_1_return", "total_return", "test_total_return")
+        named |= {f"{name}_{figure}" for name in names for figure in ("mean", "std")}
     if "smaclite" in command:
         named |= {"test_battle_won_mean"}
     assert all(name in metrics for name in named)

@@ -50,6 +50,34 @@ def test_training_figures_are_means_over_the_episodes_since_the_last_log():
     assert math.isclose(runner.logger.values["battle_won_mean"][-1][1], 1 / 3)
 
 
+def _own(*returns):
+    return [{"agent_0_return": float(a), "agent_1_return": float(b), "total_return": float(a + b)} for a, b in returns]
+
+
+def test_returns_of_agents_have_epymarls_statistics(tmp_path):
+    """Deviations are NumPy's, of the episodes since the last log; a figure of the same name in an info has no part."""
+    runner = _runner(runner_log_interval=100)
+    runner.log_train_stats_t = 0
+    infos = [{"won": 1, "agent_0_return": 99.0}, {"agent_0_return": 98.0}]
+    runner._record([3.0, 7.0], [30, 30], infos, test_mode=False, of_groups=_own((1, 2), (3, 4)))
+    save_tree({key: getattr(runner, key) for key in ("train_returns", "train_stats")}, tmp_path / "state")
+    saved = load_tree(tmp_path / "state")
+    runner.train_returns, runner.train_stats = saved["train_returns"], saved["train_stats"]
+    runner._record([12.0, 0.0], [30, 30], [{}, {}], test_mode=False, of_groups=_own((8, 4), (0, 0)))
+    expected = {"agent_0_return": [1, 3, 8, 0], "agent_1_return": [2, 4, 4, 0], "total_return": [3, 7, 12, 0]}
+    logged = runner.logger.last()
+    for name, values in expected.items():
+        assert (logged[f"{name}_mean"], logged[f"{name}_std"]) == (np.mean(values), np.std(values))
+    assert "won_mean" in logged and {key for key in logged if "agent_2" in key} == set()
+
+
+def test_returns_of_agents_are_in_tests_too():
+    runner = _runner(test_nepisode=2)
+    runner._record([3.0, 7.0], [30, 30], [{}, {}], test_mode=True, of_groups=_own((1, 2), (3, 4)))
+    logged = runner.logger.last()
+    assert (logged["test_agent_1_return_std"], logged["test_total_return_std"]) == (1.0, 2.0)
+
+
 def _info(k, rng):
     return {
         "won": bool(k % 3),
@@ -190,7 +218,7 @@ def test_an_environment_cannot_write_the_runs_own_statistics(key, caplog):
         infos = [{key: 1000.0, "won": 1, "only_of": [key]}, {"won": 0}]
         runner._record([1.0, 2.0], [3, 5], infos, test_mode=test_mode, of_groups=own)
     expected = {"return_mean": 1.5, "return_std": 0.5, "ep_length_mean": 4.0, "won_mean": 0.5, "red/return_mean": 1.5}
-    expected |= {f"env_{key}_mean": 1000.0}
+    expected |= {"red/return_std": 0.0, f"env_{key}_mean": 1000.0}
     logged = runner.logger.last()
     assert logged == {"epsilon": 0.25, **expected, **{f"test_{name}": value for name, value in expected.items()}}
     assert all(len(values) == 1 for values in runner.logger.values.values()), "one value a step"

@@ -70,6 +70,7 @@ class RunnerOfNothing(Runner):
         # each third is logged
         self.train_returns.append(float(self.count))
         self.train_stats["n_episodes"] = self.train_stats.get("n_episodes", 0) + 1
+        self.train_stats.setdefault("agent_0_return", []).append(float(self.count))
         if self.count % 3 == 0:
             self.train_returns, self.train_stats = [], {}
         return batch
