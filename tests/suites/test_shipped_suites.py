@@ -12,7 +12,12 @@ from suites.plan.suite_file import read_suite, suite_names, suite_path
 
 pytestmark = pytest.mark.slow
 
-COUNTS = {"paper_smac": 23 * 7 * 5, "skirmish_quick": 3 * 2 * 3, "epymarl_benchmark": 8 * 18 * 5}
+COUNTS = {
+    "paper_smac": 23 * 7 * 5,
+    "skirmish_quick": 3 * 2 * 3,
+    "epymarl_benchmark": 8 * 20 * 5,
+    "pymarlzoo_benchmark": 8 * 8 * 5,
+}
 
 
 @pytest.mark.parametrize("name", suite_names())

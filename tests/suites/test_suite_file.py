@@ -32,6 +32,15 @@ def test_maps_are_those_of_every_environment_or_of_each(tmp_path):
     assert suite.scenarios == [("skirmish", "3m"), ("skirmish", "8m"), ("two_step", "")]
 
 
+def test_a_star_stands_for_any_text_of_a_condition(tmp_path):
+    games = "[a:one-v0, a:two-v0, b:one-v0, 'a.x']"
+    case = "[{when: {map: ['a:*', '*one-v0'], algorithm: '*mi*'}, settings: {lr: 1}}]"
+    suite = read_suite(written(tmp_path, maps=games, cases=case, exclude="[{map: '*.*'}]", seeds="[1, 2]"))
+    # each once, in the order of the condition; a dot is a dot
+    assert suite.cases == [({"map": ["a:one-v0", "a:two-v0", "b:one-v0"], "algorithm": ["qmix"]}, {"lr": 1})]
+    assert suite.excluded == [{"map": ["a.x"]}]
+
+
 @pytest.mark.parametrize(
     "keys, message",
     [
@@ -52,6 +61,7 @@ def test_maps_are_those_of_every_environment_or_of_each(tmp_path):
         ({"exclude": "[{algorithm: qmx}]"}, "exclude[1]: the suite has no algorithm qmx. Did you mean 'qmix'?"),
         ({"exclude": "[{algoritm: qmix}]"}, "exclude[1]: unknown key 'algoritm'. Did you mean 'algorithm'?"),
         ({"exclude": "[{}]"}, "exclude[1] is empty"),
+        ({"exclude": "[{algorithm: 'x*'}]"}, "exclude[1]: the suite has no algorithm x*. Allowed: qmix"),
         ({"cases": "[{when: {seed: 1}}]"}, "cases[1]: 'settings' is missing"),
         ({"zip": "[[seed, rate]]"}, "zip: there is no axis 'rate'"),
         ({"zip": "[[seed, algorithm]]", "seeds": "2"}, "need as many values each: seed has 2, algorithm has 1"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from suites.plan.conditions import holds
 from suites.plan.suite_file import AXES, MOST_RUNS, SuiteFile
 from utils.config.merging import flatten, recursive_dict_update
 from utils.config.renamed_keys import with_former_names, with_new_names
@@ -87,20 +88,16 @@ def _groups(suite: SuiteFile) -> list[list[dict[str, Any]]]:
 def _point(suite: SuiteFile, axes: dict[str, Any]) -> Point | None:
     """The run at a place of the product; None: it is excluded."""
     axes["environment"], axes["map"] = axes["map"]
-    if any(_holds(condition, axes) for condition in suite.excluded):
+    if any(holds(condition, axes) for condition in suite.excluded):
         return None
     settings = with_new_names(copy.deepcopy(suite.settings))
     for condition, own in suite.cases:
-        if _holds(condition, axes):
+        if holds(condition, axes):
             recursive_dict_update(settings, with_new_names(own))
     choices = {axis: axes[axis] for axis in suite.overrides}
     for axis, name in choices.items():
         recursive_dict_update(settings, with_new_names(suite.overrides[axis][name]))
     return Point(**{axis: axes[axis] for axis in AXES}, choices=choices, settings=settings)
-
-
-def _holds(condition: Mapping[str, list], axes: Mapping[str, Any]) -> bool:
-    return all(axes[axis] in allowed for axis, allowed in condition.items())
 
 
 def run_id(point: Point, config: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from records.tokens import LONGEST_SCENARIO, is_token
+from suites.plan.conditions import Condition, read_condition
 from suites.plan.resources import read_resources, require_known
 from suites.plan.search import Search, nested, read_search
 from suites.state.trials import AXIS
@@ -47,7 +48,7 @@ class SuiteFile:
         path: of the file.
         scenarios: (environment, map) in order; the map is "" where an environment has one only.
         settings: of all runs, nested; `t_max` is one of them.
-        cases: (condition, settings): a condition is axis -> allowed values.
+        cases: (condition, settings).
         overrides: axis -> name of an override -> its settings.
         zipped: groups of axes that run side by side, instead of all with all.
         excluded: conditions.
@@ -62,10 +63,10 @@ class SuiteFile:
     scenarios: list[tuple[str, str]]
     seeds: list[int]
     settings: dict[str, Any]
-    cases: list[tuple[dict[str, list], dict[str, Any]]]
+    cases: list[tuple[Condition, dict[str, Any]]]
     overrides: dict[str, dict[str, dict[str, Any]]]
     zipped: list[list[str]]
-    excluded: list[dict[str, list]]
+    excluded: list[Condition]
     resources: dict[str, Any] = field(default_factory=dict)
     search: Search | None = None
 
@@ -83,6 +84,11 @@ class SuiteFile:
     def trials(self) -> int:
         """How many trials its search has; 0 without one."""
         return (self.search.options["trials"] or len(self.search.listed)) if self.search is not None else 0
+
+    @property
+    def all_values(self) -> dict[str, list]:
+        """The values of every axis, in order."""
+        return {axis: self.values(axis) for axis in self.axes}
 
     def values(self, axis: str) -> list:
         """The values of an axis, in order."""
@@ -164,7 +170,9 @@ def _suite(path: Path, content: dict) -> SuiteFile:
         settings, [], overrides, [], [], read_resources(content.get("resources", {})), search,
     )  # fmt: skip
     suite.zipped.extend(_zipped(suite, content.get("zip", [])))
-    suite.excluded.extend(_condition(suite, f"exclude[{i}]", one) for i, one in _items("exclude", content))
+    suite.excluded.extend(
+        read_condition(f"exclude[{i}]", one, suite.all_values) for i, one in _items("exclude", content)
+    )
     suite.cases.extend(_case(suite, f"cases[{i}]", one) for i, one in _items("cases", content))
     return suite
 
@@ -249,28 +257,14 @@ def _items(key: str, content: dict) -> list[tuple[int, Any]]:
     return list(enumerate(value, 1))
 
 
-def _condition(suite: SuiteFile, where: str, value: Any) -> dict[str, list]:
-    """Axis -> values, each of which the suite has."""
-    require_known(where, value, suite.axes)
-    if not value:
-        raise ConfigError(f"{where} is empty, which would mean every run.")
-    condition = {}
-    for axis, wanted in value.items():
-        condition[axis] = plain(wanted if isinstance(wanted, list) else [wanted])
-        for one in condition[axis]:
-            if one not in (known := suite.values(axis)):
-                if known == [""]:
-                    raise ConfigError(f"{where}: the suite has no maps, so none is {quoted(one)}.")
-                raise ConfigError(f"{where}: the suite has no {axis} {quoted(one)}.{suggestion(one, known, limit=30)}")
-    return condition
-
-
-def _case(suite: SuiteFile, where: str, value: Any) -> tuple[dict[str, list], dict[str, Any]]:
+def _case(suite: SuiteFile, where: str, value: Any) -> tuple[Condition, dict[str, Any]]:
     require_known(where, value, ("when", "settings"))
     for key in ("when", "settings"):
         if key not in value:
             raise ConfigError(f"{where}: '{key}' is missing.")
-    return _condition(suite, f"{where}.when", value["when"]), _settings(f"{where}.settings", value["settings"])
+    return read_condition(f"{where}.when", value["when"], suite.all_values), _settings(
+        f"{where}.settings", value["settings"]
+    )
 
 
 def _zipped(suite: SuiteFile, value: Any) -> list[list[str]]:
