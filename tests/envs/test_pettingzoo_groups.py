@@ -123,9 +123,26 @@ def test_groups_that_do_not_fit(groups, message):
         REGISTRY["mpe"].check_args(key=TAG, groups=groups)
 
 
-def test_agents_that_differ_are_no_group():
-    with pytest.raises(ConfigError, match=r"adversary_0 and agent_0 differ .* env_args.groups=auto"):
-        REGISTRY["mpe"](key=TAG, reward="each", kwargs={"continuous_actions": True})
+def test_agents_that_do_different_things_are_no_group():
+    with pytest.raises(ConfigError, match=r"speaker_0 and listener_0 differ .* env_args.groups=auto.*=pettingzoo"):
+        REGISTRY["mpe"](key="mpe2.simple_speaker_listener_v4", kwargs={"continuous_actions": True})
+    with pytest.raises(ConfigError, match=r"adversary_0 and agent_0 differ"):
+        REGISTRY["mpe"](key=TAG, groups={"all": ["adversary_0", "agent_0"], "rest": ["adversary_1", "adversary_2"]})
+
+
+@pytest.mark.parametrize("reward", ["sum", "each"])
+def test_one_team_of_agents_that_see_different_things_is_padded(reward):
+    env = REGISTRY["mpe"](key=TAG, reward=reward, kwargs={"continuous_actions": True})
+    assert env.fields()["obs"] == FieldSpec("observation", (16,))
+    env.reset()
+    env.step({"actions": np.tile(np.float32([0, 0, 1, 0, 1]), (4, 1))})
+    seen = env.observe()
+    assert seen["obs"][:3].all() and seen["obs"][3, :14].all()
+    assert not seen["obs"][3, 14:].any()
+    assert seen["state"].shape == (62,), "its own, or all of these"
+
+
+def test_each_padded_agent_has_its_reward():
     padded = REGISTRY["mpe"](key=TAG, reward="each")
     assert padded.groups == {"agents": 4} and padded.fields()["obs"].shape == (16,), "padded, as PyMARL's"
     with pytest.raises(ConfigError, match="Allowed: each, mean, sum"):

@@ -12,22 +12,32 @@ from gymnasium import spaces
 SEEDS = []
 
 
-def make_env(scenario, num_envs, wrapper=None, seed=None, max_steps=None, continuous_actions=False, **words):
+# of both agents, by the word that asks for them
+ACTIONS = {
+    "continuous_actions": [spaces.Box(-1, 1, (2,))] * 2,
+    "multidiscrete_actions": [spaces.MultiDiscrete([2, 2])] * 2,
+    "": [spaces.Discrete(2), spaces.Discrete(3)],
+}
+
+
+def make_env(scenario, num_envs, wrapper=None, seed=None, max_steps=None, **words):
+    kind = next((kind for kind in ACTIONS if words.pop(kind, False)), "")
+    words.pop("continuous_actions", None)
     assert (scenario, words) == ("balance", {"dict_spaces": False, "terminated_truncated": True})
     SEEDS.append(seed)
-    return Single(max_steps) if wrapper else Walk(num_envs, max_steps)
+    return Single(max_steps, kind) if wrapper else Walk(num_envs, max_steps, kind)
 
 
 class Walk:
-    """Agent i that does 1 walks i + 1 steps and is paid them; each copy begins at its number's half."""
+    """Agent i whose first number is 1 walks i + 1 steps and is paid them; each copy begins at its number's half."""
 
     n_agents = 2
+    agents = (SimpleNamespace(name="one"), SimpleNamespace(name="two"))
     observation_space = spaces.Tuple([spaces.Box(-9, 9, (1,)), spaces.Box(-9, 9, (2,))])
-    action_space = spaces.Tuple([spaces.Discrete(2), spaces.Discrete(3)])
 
-    def __init__(self, num_envs, max_steps):
+    def __init__(self, num_envs, max_steps, kind):
         self.place, self.max_steps = th.zeros(num_envs), max_steps
-        self.steps = th.zeros(num_envs)
+        self.steps, self.action_space = th.zeros(num_envs), spaces.Tuple(ACTIONS[kind])
 
     def _seen(self):
         return [self.place[:, None], th.stack([self.place, self.steps], dim=1)]
@@ -44,27 +54,37 @@ class Walk:
         return [self._seen()]
 
     def step(self, actions):
-        assert all(action.shape == (len(self.place), 1) for action in actions)
+        for action, space in zip(actions, self.action_space, strict=True):
+            assert all(space.contains(one.numpy().astype(space.dtype).reshape(space.shape)) for one in action)
         paid = [(i + 1.0) * (action[:, 0] == 1) for i, action in enumerate(actions)]
         self.place = self.place + sum(paid)
         self.steps = self.steps + 1
-        return self._seen(), paid, self.place >= 3, self.steps >= self.max_steps, [{}, {}]
+        return self._seen(), paid, self.place >= 3, self.steps >= self.max_steps, self._infos(paid)
+
+    def _infos(self, paid):
+        return [{"paid": one, "way": self._seen()[1]} for one in paid]
 
 
 class Single(gymnasium.Env):
     """One copy, as the package's wrapper of Gymnasium."""
 
-    observation_space, action_space = Walk.observation_space, Walk.action_space
+    observation_space = Walk.observation_space
 
-    def __init__(self, max_steps):
-        self.walk = Walk(1, max_steps)
+    def __init__(self, max_steps, kind):
+        self.walk = Walk(1, max_steps, kind)
+        self.action_space = self.walk.action_space
 
     def reset(self, seed=None, options=None):
         return tuple(one[0].numpy() for one in self.walk.reset()), {}
 
     def step(self, actions):
-        seen, paid, *ends, _ = self.walk.step([th.tensor([[action]]) for action in actions])
-        return tuple(one[0].numpy() for one in seen), [float(one) for one in paid], *(bool(end) for end in ends), {}
+        seen, paid, *ends, infos = self.walk.step([th.as_tensor(action).reshape(1, -1) for action in actions])
+        names = [agent.name for agent in Walk.agents]
+        said = {
+            name: {key: value[0].numpy() for key, value in info.items()}
+            for name, info in zip(names, infos, strict=True)
+        }
+        return tuple(one[0].numpy() for one in seen), [float(one) for one in paid], *(bool(end) for end in ends), said
 
 
 def package(folder):

@@ -49,6 +49,19 @@ def without_meaning(info: Mapping[Any, Any], names: Iterable[str] = MEANINGS) ->
     return found
 
 
+def flat(info: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The info with the entries of mappings within it beside the others, as `agent_0/speed`: EPyMARL's names of VMAS's."""
+    if not any(isinstance(value, Mapping) for value in info.values()):
+        return dict(info)
+    found: dict[Any, Any] = {}
+    for key, value in info.items():
+        if isinstance(value, Mapping):
+            found |= {f"{key}/{name}": inner for name, inner in flat(value).items()}
+        else:
+            found[key] = value
+    return found
+
+
 def name_apart(name: str, taken: Any) -> str:
     """A name that is not in `taken`: `env_return` for `return`, or `env_return_2`."""
     first = apart = KEPT_APART + name

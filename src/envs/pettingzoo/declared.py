@@ -1,7 +1,7 @@
 """PettingZoo environments with any actions, in groups of agents that are alike."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,11 +27,11 @@ class UnlikeAgentsError(ConfigError):
 class PettingZooGroups(ParallelGame):
     """Any `parallel_env`, with the agents' spaces as fields: `<group>/obs`, `<group>/actions`, `<group>/reward`.
 
-    A sole group is called "agents", and its paths have no prefix. See `envs.contract.spaces` for fields of
-    spaces. One choice has `<group>/avail_actions`, from an `action_mask` in the observation or the info if there is
-    one; branches have `<group>/avail/<k>` if there is. Agents whose own end was before are not `<group>/present`, see
-    zeros and can only do action 0; the ends are `<group>/terminated` and `<group>/truncated`. `state` is the
-    environment's own, or all observations side by side.
+    A sole group is called "agents", and its paths have no prefix; vectors that its agents see are padded with zeros to
+    the longest. See `envs.contract.spaces` for fields of spaces. One choice has `<group>/avail_actions`, from an
+    `action_mask` in the observation or the info if there is one; branches have `<group>/avail/<k>` if there is. Agents
+    whose own end was before are not `<group>/present`, see zeros and can only do action 0; the ends are
+    `<group>/terminated` and `<group>/truncated`. `state` is the environment's own, or all observations side by side.
 
     Args:
         key, time_limit, kwargs, seed, state: see `PettingZooEnv`.
@@ -69,11 +69,14 @@ class PettingZooGroups(ParallelGame):
         players = {agent: self.player(agent, prefix) for agent in agents}
         self.players |= players
         first = agents[0]
+        # one team of all agents may be padded, as `PettingZooEnv` is, which takes those with one choice each
+        padded = alone and _are_vectors(players.values(), f"{prefix}obs") and not _has_one_choice(players[first])
+        same = SAME[1:] if padded else SAME
         for agent in agents[1:]:
-            if any(getattr(players[agent], part) != getattr(players[first], part) for part in SAME):
+            if any(getattr(players[agent], part) != getattr(players[first], part) for part in same):
                 raise UnlikeAgentsError(
                     f"env_args.key={key}: {first} and {agent} differ in what they see or do, so they are no group. Set "
-                    "env_args.groups=auto, or a group for each kind of agents."
+                    "env_args.groups=auto, or a group for each kind of agents (--env-config=pettingzoo)."
                 )
         return _Group(name, prefix, players)
 
@@ -119,6 +122,12 @@ class _Group:
         self.name, self.prefix, self.agents, self._players = name, prefix, list(players), players
         first = players[self.agents[0]]
         self.observations = {path: replace(field, group=name) for path, field in first.observations.items()}
+        # shorter vectors have zeros behind
+        for path, field in self.observations.items():
+            kinds = {player.observations[path] for player in players.values()}
+            if len(kinds) > 1:
+                longest = max(kind.shape for kind in kinds)
+                self.observations[path] = replace(field, shape=longest, dtype="float32", low=None, high=None)
         self._actions = {path: replace(field, group=name) for path, field in first.actions.items()}
         self._masks = {path: replace(field, group=name) for path, field in first.legal.fields().items()}
 
@@ -154,9 +163,19 @@ class _Group:
             observations, legal = observed[agent]
             for path, value in {**(observations or {}), **legal}.items():
                 if path in values:
-                    values[path][i] = value
+                    place: Any = (i, *map(slice, np.shape(value)))
+                    values[path][place] = value
         values[f"{self.prefix}present"] = np.array([agent in able for agent in self.agents])
         return values
+
+
+def _are_vectors(players: Iterable[Agent], path: str) -> bool:
+    """Whether all that each sees is one vector of numbers."""
+    return all([*one.observations] == [path] and len(one.observations[path].shape) == 1 for one in players)
+
+
+def _has_one_choice(player: Agent) -> bool:
+    return len(player.actions) == 1 and next(iter(player.actions.values())).categorical
 
 
 AUTO = "auto"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from envs.contract.arguments import in_words
-from envs.contract.infos import without_meaning
+from envs.contract.infos import flat, without_meaning
 from envs.contract.legal_actions import MASK
 from envs.contract.mask_place import METHOD
 from envs.contract.validation import NUMBERS, InvalidEnvironmentError, moment
@@ -183,8 +183,8 @@ class ParallelGame:
         """
         if not step.ended:
             return {}
-        said = dict(getattr(self._env, "info", {}))
-        said |= {f"{agent}_{key}": value for agent, info in step.infos.items() for key, value in info.items()}
+        said = flat(getattr(self._env, "info", {}))
+        said |= {f"{agent}_{key}": value for agent, info in step.infos.items() for key, value in flat(info).items()}
         return without_meaning({key: value for key, value in said.items() if not str(key).endswith(MASK)})
 
     def _fault(self, what: str) -> InvalidEnvironmentError:

@@ -3,13 +3,14 @@
 import importlib
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from envs.pettingzoo import opponents
 from envs.pettingzoo.environment import PettingZoo
 from envs.pettingzoo.game import OBSERVATIONS
 from envs.pettingzoo.games import SEE_LIST
-from envs.pettingzoo.vmas_batch import VmasBatch, is_batched
+from envs.pettingzoo.vmas_batch import is_batched, vmas_batch
 from utils.errors import ConfigError
 
 # the beginning of keys whose games Muster has compiled -> the module with their `Batch`, their `One`, and a function
@@ -74,7 +75,7 @@ class Gymma:
 def has_batch(**env_args: Any) -> bool:
     """Whether these `env_args` are those of a game that exists as many copies: compiled, or VMAS's."""
     asked = _Asked.of(env_args)
-    return is_compiled(**env_args) or is_batched(str(asked.key), asked.reward, asked.kwargs)
+    return is_compiled(**env_args) or is_batched(str(asked.key))
 
 
 def is_compiled(key: str | None = None, **env_args: Any) -> bool:
@@ -86,9 +87,10 @@ def batch(batch_size: int, key: str | None = None, threads: int = 1, seed: Any =
     """B copies of a game as one environment."""
     asked = _Asked.of({"key": key, **env_args})
     key = asked.named()
-    if is_batched(key, asked.reward, asked.kwargs):
+    if is_batched(key):
         kwargs = opponents.taken(key, asked.kwargs)[1]
-        return VmasBatch(batch_size, key, asked.time_limit, asked.reward, kwargs, seed)
+        one = partial(Gymma, key, asked.time_limit, asked.reward, **asked.kwargs)
+        return vmas_batch(batch_size, key, asked.time_limit, asked.reward, kwargs, seed, one)
     if (found := asked.compiled_game()) is None:
         raise ConfigError(f"env_args.key={key}: Muster has not compiled this game.")
     return found.family.Batch(batch_size, threads=threads, **found.arguments, seed=seed)
