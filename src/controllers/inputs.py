@@ -22,10 +22,13 @@ from utils.tensors.schemes import (
     BEFORE,
     action_fields,
     as_numbers,
+    as_seen,
+    categories_of,
     centred,
     field_before,
     is_rollout,
     observed_fields,
+    seen_shape,
     shape_of,
 )
 from utils.tensors.tensor_trees import Tree, leaves, map_tree
@@ -54,8 +57,8 @@ def known_before_steps(
 class StepInputs:
     """The inputs of N agents, part by part.
 
-    `observations`: field -> float32 `[N, *shape]`, pictures (uint8) scaled to [0, 1]. `others`: last actions and agent
-    ids, as far as agents see them, `[N, E]`, or None.
+    `observations`: field -> float32 `[N, *shape]`, pictures (uint8) scaled to [0, 1], categories one-hot.
+    `others`: last actions and agent ids, as far as agents see them, `[N, E]`, or None.
     """
 
     observations: dict[str, th.Tensor]
@@ -124,7 +127,7 @@ class AgentInputs:
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of each observation; and of all others together, "others", if there are any."""
-        shapes = {key: shape_of(self._scheme[key]) for key in self._observed}
+        shapes = {key: seen_shape(self._scheme[key]) for key in self._observed}
         others = sum(prod(shape_of(self._scheme[key])) for key in self._actions) + self._id_size
         return {**shapes, "others": (others,)} if others else shapes
 
@@ -136,8 +139,8 @@ class AgentInputs:
     @property
     def order(self) -> tuple[dict[str, int], dict[str, int], int]:
         """What stands side by side: the observations and the actions before, each with its size, and that of the id."""
-        size = lambda key: prod(shape_of(self._scheme[key]))  # noqa: E731
-        return {key: size(key) for key in self._observed}, {key: size(key) for key in self._actions}, self._id_size
+        actions = {key: prod(shape_of(self._scheme[key])) for key in self._actions}
+        return {key: prod(seen_shape(self._scheme[key])) for key in self._observed}, actions, self._id_size
 
     @property
     def _id_size(self) -> int:
@@ -175,13 +178,14 @@ class AgentInputs:
         return StepInputs(observations, th.cat(others, dim=-1).flatten(0, agents) if others else None)
 
     def _observations(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> dict[str, th.Tensor]:
-        observations = {key: self._numbers(steps.now(key)) for key in self._observed}
+        observations = {key: self._numbers(key, steps.now(key)) for key in self._observed}
         for key, norm in self.normalisers.items():
             observations[key] = norm.normalize(observations[key])
         return observations
 
-    def _numbers(self, x: th.Tensor) -> th.Tensor:
-        return centred(x) if self._centres and x.dtype == th.uint8 else as_numbers(x)
+    def _numbers(self, key: str, x: th.Tensor) -> th.Tensor:
+        info = self._scheme[key]
+        return centred(x) if self._centres and x.dtype == th.uint8 and not categories_of(info) else as_seen(info, x)
 
     def _others(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> list[th.Tensor]:
         others = [_in_one_axis(as_numbers(steps.before(key)), steps) for key in self._actions]

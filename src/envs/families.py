@@ -136,6 +136,7 @@ FAMILIES = (
         "gymnasium",
         "key=minigrid:MiniGrid-Empty-5x5-v0",
         "(MiniGrid|BabyAI)-.*",
+        "its mission, a text, is left out without env_args.words; BabyAI's ids need a time_limit",
     ),
     Family(
         "highway-env",

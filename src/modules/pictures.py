@@ -1,5 +1,5 @@
 """Convolutions over pictures `[height, width, channels]`, or `[channels, height, width]` where the first axis is the
-shortest."""
+shortest (`utils.tensors.schemes.channels_first`)."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -7,13 +7,10 @@ from math import prod
 import torch as th
 import torch.nn as nn
 
+from utils.tensors.schemes import channels_first
+
 # channels, width and stride of each layer
 Layers = Sequence[tuple[int, int, int]]
-
-
-def channels_first(shape: tuple[int, ...]) -> bool:
-    """Whether the first axis of a picture is that of its channels."""
-    return shape[0] < shape[-1]
 
 
 def pixels(shape: tuple[int, ...]) -> tuple[int, ...]:

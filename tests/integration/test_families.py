@@ -18,7 +18,7 @@ ALGORITHMS = {
     "Box2D": ("ppo", {"agent": "cnn"}),
     "Atari": ("ppo", {"agent": "cnn"}),
     "dm_control": ("ppo", {}),
-    "MiniGrid": ("iql", {"env_args": {"wrappers": ["minigrid.wrappers:FlatObsWrapper"]}}),
+    "MiniGrid": ("ppo", {"agent": "cnn", "env_args": {"words": 12}}),
 }
 # games that are started, and those whose rewards have to be wrapped
 LEFT_OUT = ("SMAC", "SMACv2", "MOMAland", "PettingZoo atari")

@@ -42,6 +42,12 @@ def test_both_orders_of_axes_see_the_same_picture():
     assert th.equal(*seen)
 
 
+@pytest.mark.parametrize(("shape", "width"), [((40, 36, 3), 8), ((35, 40, 3), 2), ((7, 7, 21), 2), ((8, 8, 111), 2)])
+def test_small_pictures_have_layers_of_their_own(shape, width):
+    first = agent({"obs": shape}).convs["obs"][0]
+    assert (first.in_channels, first.kernel_size) == (shape[-1], (width, width))
+
+
 def test_pictures_that_are_too_small_are_refused():
-    with pytest.raises(ConfigError, match="35 x 40 pixels"):
-        agent({"obs": (35, 40, 3)})
+    with pytest.raises(ConfigError, match="3 x 9 pixels; its layers need 4"):
+        agent({"obs": (3, 9, 2)})

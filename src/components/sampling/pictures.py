@@ -7,7 +7,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.sampling.fields import with_more
-from utils.tensors.schemes import centred, observed_fields, shape_of
+from utils.tensors.schemes import categories_of, centred, channels_first, observed_fields, shape_of
 
 
 def random_crop(batch: EpisodeBatch, context: Any, pixels: int) -> EpisodeBatch:
@@ -18,7 +18,9 @@ def random_crop(batch: EpisodeBatch, context: Any, pixels: int) -> EpisodeBatch:
 
 def normalise_image(batch: EpisodeBatch, context: Any) -> EpisodeBatch:
     """Pictures as (x - 128) / 128, float32. Acting shows them the same way to a team that lists this transform."""
-    return with_more(batch, {key: centred(batch[key]) for key in _pictures(batch)})
+    return with_more(
+        batch, {key: centred(batch[key]) for key in _pictures(batch) if not categories_of(batch.scheme[key])}
+    )
 
 
 def _pictures(batch: EpisodeBatch) -> dict[str, tuple[int, int]]:
@@ -27,7 +29,7 @@ def _pictures(batch: EpisodeBatch) -> dict[str, tuple[int, int]]:
     for key in observed_fields(batch.scheme):
         shape = shape_of(batch.scheme[key])
         if len(shape) == 3:
-            found[key] = (-2, -1) if shape[0] < shape[-1] else (-3, -2)
+            found[key] = (-2, -1) if channels_first(shape) else (-3, -2)
     return found
 
 

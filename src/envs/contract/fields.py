@@ -48,7 +48,9 @@ class FieldSpec:
             `<path>/count`. None: an entry is one array of `shape`.
         of: of a mask, the path of the categorical action whose legal choices it marks.
         storage: torch's name of a smaller type in which replay buffers keep it; "": as it is.
-        about: what parts that know such an environment need beside, in plain values: the names of features, say.
+        about: what parts that know such an environment need beside, in plain values: the names of features, say; and
+            `categories`, how many of each kind the last axis of an observation of whole numbers has: networks see them
+            one-hot.
     """
 
     kind: str

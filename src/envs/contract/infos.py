@@ -50,7 +50,7 @@ def without_meaning(info: Mapping[Any, Any], names: Iterable[str] = MEANINGS) ->
 
 
 def flat(info: Mapping[Any, Any]) -> dict[Any, Any]:
-    """The info with the entries of mappings within it beside the others, as `agent_0/speed`: EPyMARL's names of VMAS's."""
+    """The info with what mappings in it have beside the rest, as `agent_0/speed`: EPyMARL names VMAS's so."""
     if not any(isinstance(value, Mapping) for value in info.values()):
         return dict(info)
     found: dict[Any, Any] = {}

@@ -17,6 +17,7 @@ import numpy as np
 
 from envs.contract.fields import AGENTS, Bound, FieldSpec
 from envs.contract.optional import require
+from envs.contract.texts import is_text, text_of
 from envs.contract.validation import InvalidEnvironmentError, shaped
 from utils.errors import ConfigError
 from utils.plain_values import quoted
@@ -66,11 +67,12 @@ def space_of(fields: Mapping[str, FieldSpec], path: str) -> "Space":
     return spaces.Dict({head: space_of(below, head) for head in heads})
 
 
-def observed(path: str, space: Any) -> tuple[dict[str, FieldSpec], Showing]:
+def observed(path: str, space: Any, words: int = 0) -> tuple[dict[str, FieldSpec], Showing]:
     """The fields of an observation space, and what turns an observation into their values, of one agent.
 
     Dict and Tuple spaces give a field for each of their parts. Choices (Discrete, MultiDiscrete) are one-hot, as in
-    `gymnasium.spaces.flatten`. Floats have 32 bits; pictures and other whole numbers keep their type.
+    `gymnasium.spaces.flatten`. Floats have 32 bits; pictures and other whole numbers keep their type. Texts are as
+    `envs.contract.texts.text_of` says: without `words` they have no field.
 
     Raises, when an observation is turned into values:
         InvalidEnvironmentError: it has another form than its space, or a whole number that the space does not have.
@@ -79,9 +81,11 @@ def observed(path: str, space: Any) -> tuple[dict[str, FieldSpec], Showing]:
     if isinstance(space, spaces.Dict | spaces.Tuple):
         mapping = isinstance(space, spaces.Dict)
         named = list(space.spaces.items() if mapping else enumerate(space.spaces))
-        parts = [(key, *observed(f"{path}/{key}", inner)) for key, inner in named]
+        parts = [(key, *observed(f"{path}/{key}", inner, words)) for key, inner in named]
         fields = {name: field for _, part, _ in parts for name, field in part.items()}
         return fields, lambda seen: _of_parts(path, space, parts, seen)
+    if is_text(space):
+        return text_of(path, words)
     if isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
         fields = observations(path, spaces.Box(0, 1, (spaces.flatdim(space),), np.float32))
         one_hot = _OneHot(path, space)

@@ -49,6 +49,7 @@ class CartPoleBatch:
         seed: of each copy; None: random ones.
         key, kwargs, time_limit, observe: see `GymnasiumEnv`.
         infos, wrappers: none.
+        words: it has no texts.
     """
 
     state_by_copy = True
@@ -63,6 +64,7 @@ class CartPoleBatch:
         infos: None = None,
         wrappers: None = None,
         observation_key: None = None,
+        words: int = 0,
         seed: Sequence[int] | None = None,
     ):
         from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv

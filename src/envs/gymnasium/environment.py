@@ -1,5 +1,6 @@
 """Any environment of Gymnasium (Towers et al. 2024), as one agent in one group."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -7,14 +8,20 @@ from typing import Any
 import numpy as np
 
 from envs.contract.fields import AGENTS, FieldSpec
-from envs.contract.infos import without_meaning
+from envs.contract.infos import flat, without_meaning
 from envs.contract.legal_actions import MASK, LegalActions
 from envs.contract.spaces import acted, observed
+from envs.contract.texts import texts_in
 from envs.contract.validation import InvalidEnvironmentError, moment
 from envs.gymnasium import drawings, states, tasks
+from envs.gymnasium.minigrid import Cells
 from envs.gymnasium.parts import mask_place, part_of
 from utils.errors import ConfigError
 from utils.plain_values import quoted
+
+log = logging.getLogger("muster")
+SEE_WORDS = "env_args.words=12 shows it, if it never has more than 12 words."
+MOST_WORDS = 1000
 
 
 class GymnasiumEnv:
@@ -30,11 +37,12 @@ class GymnasiumEnv:
         kwargs: arguments of the environment.
         wrappers: put round it, see `tasks.wrapped`.
         time_limit: steps of an episode inside the wrappers, after which it is truncated; None: those that the id is
-            registered with.
+            registered with, or the environment's own `max_steps`.
         observe: which entries of a vector the agent sees; None: all.
         infos: numbers of the steps' infos that batches keep, as the outcomes `infos/<key>`; `infos/<key>/known` is 0
             where a step's info lacks the key.
         observation_key: the part of an observation that the agent sees, see `part_of`; None: every part is a field.
+        words: of a text that is observed, how many the agent sees, see `text_of`; 0: texts are left out.
         seed: given to the first reset; None: a random one.
 
     Raises:
@@ -50,15 +58,23 @@ class GymnasiumEnv:
         observe: list[int] | None = None,
         infos: list[str] | None = None,
         observation_key: str | None = None,
+        words: int = 0,
         seed: int | None = None,
     ):
-        self._env = tasks.wrapped(tasks.made(key, time_limit, kwargs), wrappers)
-        self.key, self.groups, self.episode_limit = key, {AGENTS: 1}, tasks.limit_of(key, time_limit)
+        made = tasks.wrapped(tasks.made(key, time_limit, kwargs), wrappers)
+        self._env, self.episode_limit = tasks.limited(made, key, time_limit)
+        self.key, self.groups = key, {AGENTS: 1}
         self._actions, self._act = acted("actions", self._env.action_space)
         self._legal = LegalActions("actions", self._env.action_space, self._actions)
         self._source = mask_place(self._env, key, bool(self._legal.choices))
         space, self._part = part_of(self._source.plain_space, observation_key)
-        self._observations, self._show = observed("obs", space)
+        fields, self._show = observed("obs", space, words)
+        # texts that have no field
+        self.unread = [path for path in texts_in("obs", space) if path not in fields]
+        if not fields:
+            raise ConfigError(f"env_args.key={key}: all that the agent sees is a text. {SEE_WORDS}")
+        self._cells = Cells(self._env, fields)
+        self._observations = self._cells.fields
         self._has_state = _is_vector(self._observations)
         self._observe = None if observe is None else _require_entries(observe, self._observations)
         self._infos, self._seed, self._steps = list(infos or ()), seed, 0
@@ -74,6 +90,7 @@ class GymnasiumEnv:
     def check_args(cls, **env_args: Any) -> None:
         for name, fits, what in (
             ("time_limit", lambda value: type(value) is int and value >= 1, "a whole number of at least 1"),
+            ("words", lambda value: type(value) is int and 0 <= value <= MOST_WORDS, f"from 0 to {MOST_WORDS}"),
             ("kwargs", lambda value: isinstance(value, Mapping), "a mapping of arguments"),
             ("observe", lambda value: _is_list_of(int, value), "a list of whole numbers"),
             ("observation_key", lambda value: isinstance(value, str), "a path such as position"),
@@ -82,7 +99,10 @@ class GymnasiumEnv:
             value = env_args.get(name)
             if value is not None and not fits(value):
                 raise ConfigError(f"env_args.{name} is {quoted(value)}; it must be {what}.")
-        cls(**env_args).close()
+        env = cls(**env_args)
+        for path in env.unread:
+            log.warning(f"env_args.key={env.key}: '{path}' is a text, which is left out. {SEE_WORDS}")
+        env.close()
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
@@ -114,6 +134,7 @@ class GymnasiumEnv:
         seen, reward, terminated, truncated, info = self._env.step(self._act(actions, 0))
         self._steps += 1
         self._keep(seen, info, bool(terminated))
+        info = flat(info)
         info = without_meaning({name: value for name, value in info.items() if name != MASK})
         # an end that lies in the task is one, also at the time limit
         return (
@@ -137,7 +158,9 @@ class GymnasiumEnv:
         """Raises: InvalidEnvironmentError: the observation does not fit its space, or the mask the actions."""
         plain, mask = self._source.taken(seen, info)
         try:
-            observed = {path: value[None] for path, value in self._show(self._part(plain)).items()}
+            values = self._show(self._part(plain))
+            self._cells.check(values)
+            observed = {path: value[None] for path, value in values.items()}
             legal = self._legal.read(mask, self._source.name, terminated)
         except InvalidEnvironmentError as error:
             raise InvalidEnvironmentError(f"env_args.key={self.key}, {moment(self._steps)}: {error}.") from None

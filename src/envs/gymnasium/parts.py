@@ -6,6 +6,7 @@ from typing import Any
 from envs.contract.legal_actions import MASK, without_mask
 from envs.contract.mask_place import METHOD, MaskPlace
 from envs.contract.optional import require
+from envs.contract.texts import without_texts
 from envs.contract.validation import InvalidEnvironmentError
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -20,8 +21,8 @@ def part_of(space: Any, path: str | None) -> tuple[Any, Callable[[Any], Any]]:
     """The space of a part, and what takes the part out of an observation.
 
     Args:
-        path: keys with slashes between; "/" is the whole. Of a part that has parts, all are joined to one vector, as in
-            `gymnasium.spaces.flatten`. None: the observation as it is.
+        path: keys with slashes between; "/" is the whole. Of a part that has parts, all but texts are joined to one
+            vector, as in `gymnasium.spaces.flatten`. None: the observation as it is.
 
     Raises:
         ConfigError: there is no such part.
@@ -40,7 +41,12 @@ def part_of(space: Any, path: str | None) -> tuple[Any, Callable[[Any], Any]]:
         part = part.spaces[key]
     if not isinstance(part, spaces.Dict | spaces.Tuple):
         return part, lambda seen: _within(seen, keys)
-    return spaces.flatten_space(part), lambda seen: _joined(spaces, part, _within(seen, keys))
+    part = without_texts(part)
+    try:
+        flat = spaces.flatten_space(part)
+    except NotImplementedError:
+        raise ConfigError(f"{KEY}={quoted(repr(path))}: {quoted(str(part), 200)} has no form as one vector.") from None
+    return flat, lambda seen: _joined(spaces, part, _within(seen, keys))
 
 
 def _paths(spaces: Any, space: Any) -> list[str]:

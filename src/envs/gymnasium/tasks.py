@@ -57,16 +57,20 @@ def task_of(key: str) -> Any:
     return gymnasium.registry[name]
 
 
-def limit_of(key: str, time_limit: int | None) -> int:
-    """The most steps of an episode: `time_limit`, or what the id is registered with. Raises ConfigError: neither of the
-    two exists."""
+def limited(env: Any, key: str, time_limit: int | None) -> tuple[Any, int]:
+    """The environment in its wrappers, and the most steps of an episode: `time_limit`, what the id is registered with,
+    or what the environment itself says in `max_steps`, as those of MiniGrid do. Raises ConfigError: none of these."""
     limit = time_limit if time_limit is not None else task_of(key).max_episode_steps
-    if limit is None:
-        raise ConfigError(
-            f"env_args.time_limit: gymnasium sets no limit for the episodes of {key}. Set the most steps that an "
-            "episode may have, such as env_args.time_limit=200."
-        )
-    return limit
+    if limit is not None:
+        return env, limit
+    own = getattr(env.unwrapped, "max_steps", None)
+    if isinstance(own, int) and own > 0:
+        # where the environment does not keep to it, its episodes end all the same
+        return require("gymnasium.wrappers", "env=gymnasium").TimeLimit(env, own), own
+    raise ConfigError(
+        f"env_args.time_limit: gymnasium sets no limit for the episodes of {key}. Set the most steps that an "
+        "episode may have, such as env_args.time_limit=200."
+    )
 
 
 def made(key: str, time_limit: int | None, kwargs: dict[str, Any] | None) -> Any:
@@ -164,6 +168,6 @@ def _are_own(wrappers: Any, beside: Mapping[str, Any]) -> bool:
 REACHES = {
     **OF_ALL,
     **importing("key", before_colon),
-    **nowhere("time_limit infos observe observation_key"),
+    **nowhere("time_limit infos observe observation_key words"),
     "wrappers": Reach(MODULE.what, _are_own),
 }

@@ -46,7 +46,7 @@ REGISTRY.declare(
 REGISTRY.declare(
     "cnn",
     "modules.agents.cnn_agent:CNNAgent",
-    "three convolutions over pictures, linear, GRU cell, linear (DQN's layers)",
+    "three convolutions over pictures (DQN's layers; small ones for fewer than 36 pixels), linear, GRU cell, linear",
     needs_pictures=True,
     options=WIDTHS | USE_RNN,
 )

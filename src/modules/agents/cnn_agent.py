@@ -1,4 +1,4 @@
-"""An agent that sees pictures: the convolutions of DQN (Mnih et al. 2015)."""
+"""An agent that sees pictures: by the convolutions of DQN (Mnih et al. 2015), and small ones by three of 2 x 2."""
 
 from collections.abc import Mapping
 from math import prod
@@ -10,12 +10,14 @@ import torch.nn.functional as F
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
-from modules.pictures import convolutions, features, pixels, smallest, with_channels_first
+from modules.pictures import Layers, convolutions, features, pixels, smallest, with_channels_first
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
 
 # channels, width and stride of each layer
 LAYERS = ((32, 8, 4), (64, 4, 2), (32, 3, 1))
+# of pictures that are smaller than those take: of a board, or of the cells round an agent, as MiniGrid's of 7 x 7
+SMALL = ((16, 2, 1), (32, 2, 1), (64, 2, 1))
 
 
 class CNNAgent(Agent):
@@ -33,12 +35,13 @@ class CNNAgent(Agent):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self._pictures = {key: shape for key, shape in input_shape.items() if len(shape) == 3}
-        require_pixels("cnn", self._pictures, smallest(LAYERS))
+        require_pixels("cnn", self._pictures, smallest(SMALL))
         self.convs = nn.ModuleDict(
-            {key.replace(".", "_"): convolutions(shape, LAYERS) for key, shape in self._pictures.items()}
+            {key.replace(".", "_"): convolutions(shape, layers_of(shape)) for key, shape in self._pictures.items()}
         )
         size = sum(
-            features(shape, LAYERS) if key in self._pictures else prod(shape) for key, shape in input_shape.items()
+            features(shape, layers_of(shape)) if key in self._pictures else prod(shape)
+            for key, shape in input_shape.items()
         )
         self.fc1 = nn.Linear(size, args.rnn_hidden_dim)
         self.rnn = nn.GRUCell(args.rnn_hidden_dim, args.rnn_hidden_dim) if args.use_rnn else None
@@ -65,6 +68,11 @@ class CNNAgent(Agent):
         if key not in self._pictures:
             return x.flatten(1)
         return self.convs[key.replace(".", "_")](with_channels_first(self._pictures[key], x))
+
+
+def layers_of(shape: tuple[int, ...]) -> Layers:
+    """Those for pictures of this shape: `LAYERS`, or `SMALL` where a side has too few pixels for them."""
+    return LAYERS if min(pixels(shape)) >= smallest(LAYERS) else SMALL
 
 
 def require_pixels(agent: str, pictures: Mapping[str, tuple[int, ...]], least: int) -> None:

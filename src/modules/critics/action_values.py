@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from modules.critics import REGISTRY
 from utils.config.merging import with_defaults
 from utils.tensors.divided import divided
-from utils.tensors.schemes import action_fields, as_numbers, observed_fields, shape_of, state_fields
+from utils.tensors.schemes import action_fields, as_seen, observed_fields, seen_shape, shape_of, state_fields
 
 Field = Callable[[str], th.Tensor]
 
@@ -65,13 +65,13 @@ class ActionValueCritic(nn.Module):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.n_agents, self._agent_id = args.n_agents, args.critic_agent_id
-        self._own, self._common = observed_fields(scheme), state_fields(scheme)
+        self._own, self._common, self._scheme = observed_fields(scheme), state_fields(scheme), scheme
         fields = action_fields(scheme)
         self.choices = shape_of(scheme[fields[0]])[0] if fields[0].endswith("_onehot") else 0
         numbers = sum(prod(shape_of(scheme[key])) for key in fields)
-        seen = sum(prod(shape_of(scheme[key])) for key in self._own)
+        seen = sum(prod(seen_shape(scheme[key])) for key in self._own)
         if self.central:
-            common = sum(prod(shape_of(scheme[key])) for key in self._common)
+            common = sum(prod(seen_shape(scheme[key])) for key in self._common)
             seen = common if self._common else seen * self.n_agents
         self._sees_actions = self.central or not self.choices
         actions = numbers * (self.n_agents if self.central else 1) * self._sees_actions
@@ -110,7 +110,7 @@ class ActionValueCritic(nn.Module):
     def _seen(self, field: Field) -> th.Tensor:
         keys = self._common if self.central and self._common else self._own
         axes = 1 if self.central else 2
-        parts = [as_numbers(field(key)).flatten(axes) for key in keys]
+        parts = [as_seen(self._scheme[key], field(key)).flatten(axes) for key in keys]
         seen = parts[0] if len(parts) == 1 else th.cat(parts, dim=-1)
         return seen.unsqueeze(1).expand(-1, self.n_agents, -1) if self.central else seen
 

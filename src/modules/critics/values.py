@@ -14,7 +14,7 @@ from modules.layer_norms import layer_norms, normed
 from modules.unshared import linear, linear_for_all, of_own_id, unshare
 from utils.config.merging import with_defaults
 from utils.tensors.divided import divided, is_dividing
-from utils.tensors.schemes import action_fields, as_numbers, observed_fields, shape_of, state_fields
+from utils.tensors.schemes import action_fields, as_seen, observed_fields, seen_shape, shape_of, state_fields
 
 # before the name of a field of actions: those of the steps before
 LAST = "last/"
@@ -38,16 +38,16 @@ class ValueCritic(nn.Module):
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.n_agents, self._agent_id = args.n_agents, args.critic_agent_id
         self._own = observed_fields(scheme)
-        self._common = state_fields(scheme)
+        self._common, self._scheme = state_fields(scheme), scheme
         self._actions = [key for key in action_fields(scheme) if key in scheme]
         added = {"all_obs": args.critic_all_obs, "last_actions": args.critic_last_actions is True}
         self._parts = [*self.sees, *(part for part, wanted in added.items() if wanted)]
         # the fields of each part
         self._read = {"obs": self._own, "all_obs": self._own, "state": self._common}
         self._read["last_actions"] = [LAST + key for key in self._actions]
-        own = sum(prod(shape_of(scheme[key])) for key in self._own)
+        own = sum(prod(seen_shape(scheme[key])) for key in self._own)
         sizes = {"obs": own, "all_obs": own * self.n_agents}
-        sizes["state"] = sum(prod(shape_of(scheme[key])) for key in self._common)
+        sizes["state"] = sum(prod(seen_shape(scheme[key])) for key in self._common)
         sizes["last_actions"] = sum(prod(shape_of(scheme[key])) for key in self._actions) * self.n_agents
         self._sizes = [sizes[part] for part in self._parts] + ([self.n_agents] if self._agent_id else [])
         width = args.critic_hidden_dim
@@ -116,7 +116,7 @@ class ValueCritic(nn.Module):
         return F.relu(normed(self.norm2, self.fc2(F.relu(normed(self.norm1, x)))))
 
     def _joined(self, field: Callable[[str], th.Tensor], keys: list[str], lead: int) -> th.Tensor:
-        parts = [as_numbers(field(key)).flatten(lead) for key in keys]
+        parts = [as_seen(self._scheme.get(key, {}), field(key)).flatten(lead) for key in keys]
         return parts[0] if len(parts) == 1 else th.cat(parts, dim=-1)
 
 

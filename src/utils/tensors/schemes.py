@@ -80,6 +80,31 @@ def as_numbers(x: th.Tensor) -> th.Tensor:
     return x if x.is_floating_point() else x.float()
 
 
+def seen_shape(info: Mapping[str, Any]) -> tuple[int, ...]:
+    """The shape of an observation as networks see it: categories, which its `about` may declare, are one-hot."""
+    shape, sizes = shape_of(info), categories_of(info)
+    return (*shape[:-1], sum(sizes)) if sizes else shape
+
+
+def as_seen(info: Mapping[str, Any], x: th.Tensor) -> th.Tensor:
+    """An observation `[*steps, *shape]` as networks see it, `[*steps, *seen_shape(info)]` of floats."""
+    sizes = categories_of(info)
+    if not sizes:
+        return as_numbers(x)
+    first = th.tensor([0, *sizes[:-1]], device=x.device).cumsum(0)
+    return th.zeros(*x.shape[:-1], sum(sizes), device=x.device).scatter_(-1, x.long() + first, 1.0)
+
+
+def categories_of(info: Mapping[str, Any]) -> tuple[int, ...]:
+    """Of an observation whose last axis holds categories, as MiniGrid's pictures do, how many there are of each."""
+    return tuple(info.get("about", {}).get("categories", ()))
+
+
+def channels_first(shape: tuple[int, ...]) -> bool:
+    """Whether the first axis of a picture is that of its channels: the shortest one, unless the picture is square."""
+    return shape[0] < shape[-1] and shape[0] != shape[1]
+
+
 def centred(x: th.Tensor) -> th.Tensor:
     """Pictures (uint8) between -1 and 1: (x - 128) / 128 (Linesight)."""
     return (x.float() - 128) / 128
