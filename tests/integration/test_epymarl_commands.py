@@ -1,10 +1,12 @@
 """Every command of EPyMARL's README (cbc38c0) trains here; packages outside Muster's requirements are stand-ins.
 
-Left out: `pac_ns`, an algorithm that is missing (docs/from_pymarl.md), and StarCraft's two, which need its packages
-(tests/envs/starcraft).
+StarCraft II is a stand-in, too, on which smac and smacv2 play where they are installed. Left out: `pac_ns`, whose
+algorithm is missing (docs/from_pymarl.md).
 """
 
+import os
 import shlex
+import subprocess
 import sys
 from types import ModuleType
 
@@ -13,6 +15,7 @@ import pytest
 
 import main as main_module
 import pairs
+import sc2_stand_in
 import smaclite_standin
 import vmas_standin
 from envs import families
@@ -29,6 +32,10 @@ COMMANDS = """\
 --config=qmix --env-config=gymma with env_args.time_limit=150 env_args.key="vmas-balance"
 --config=qmix --env-config=gymma with env_args.time_limit=50 env_args.key="myenv:my-environment-v1"
 """  # noqa: E501
+STARCRAFT = """\
+--config=qmix --env-config=sc2 with env_args.map_name="3s5z"
+--config=qmix --env-config=sc2v2 with env_args.map_name="protoss_5_vs_5"
+"""
 SHORT = "t_max=150 test_nepisode=1 test_interval=100 batch_size_run=1 batch_size=2 buffer_size=2 seed=1 use_cuda=False"
 REGISTERED = {
     "matrixgames": "penalty-100-nostate-v0",
@@ -64,6 +71,24 @@ def test_it_trains(packages, command, capsys):
     if "smaclite" in command:
         named |= {"test_battle_won_mean"}
     assert all(name in metrics for name in named)
+
+
+@sc2_stand_in.needs_game
+@pytest.mark.parametrize("command", STARCRAFT.splitlines())
+def test_it_trains_on_starcraft(tmp_path, command):
+    """In a process of its own: the packages need protobuf's slow parser, and register maps of the same names."""
+    program = [sys.executable, str(ROOT / "src" / "main.py"), *shlex.split(command), *SHORT.split()]
+    game = {"SC2PATH": str(sc2_stand_in.install(tmp_path / "game")), "FAKE_SC2_OUTCOME": "mixed"}
+    done = subprocess.run(
+        [*program, "t_max=450", f"local_results_path={tmp_path}/results"],  # an episode has up to 200 steps
+        env={**os.environ, **game},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    metrics = next((tmp_path / "results").glob("runs/*/metrics.csv")).read_text()
+    assert all(name in metrics for name in ("test_battle_won_mean", "return_mean", "ep_length_mean", "loss"))
 
 
 @pytest.mark.parametrize("command", ["locally --list", "single 1"])

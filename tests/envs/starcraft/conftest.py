@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import stand_in
+
+import sc2_stand_in
 
 # the oracle of SMAC's contract stands with Skirmish's tests
 sys.path.append(str(Path(__file__).parents[1] / "skirmish"))
@@ -12,7 +13,7 @@ sys.path.append(str(Path(__file__).parents[1] / "skirmish"))
 
 @pytest.fixture(scope="session")
 def installed_game(tmp_path_factory):
-    return stand_in.install(tmp_path_factory.mktemp("game"))
+    return sc2_stand_in.install(tmp_path_factory.mktemp("game"))
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import oracle
 import pytest
-from stand_in import CHECKOUT, FAKE, needs_game, play
 
 from envs import REGISTRY
 from envs.skirmish.maps import load_map
 from envs.skirmish.terrain import load_terrain
+from sc2_stand_in import CHECKOUT, FAKE, needs_game, play
 from utils.errors import MusterError
 
 pytestmark = needs_game
@@ -130,7 +130,7 @@ SMACV2 = """
 import json, sys, yaml
 import numpy as np
 from envs import REGISTRY
-from stand_in import play
+from sc2_stand_in import play
 args = yaml.safe_load(open("config/envs/sc2_v2_terran.yaml"))["env_args"] | {"seed": 3}
 env = REGISTRY["sc2_v2"](**args)
 played = play(env, 4, np.random.default_rng(0))

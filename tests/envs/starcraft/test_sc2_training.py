@@ -1,8 +1,8 @@
 """Learning from StarCraft's environments, on a stand-in for the game: every schedule on every source."""
 
 import pytest
-from stand_in import needs_game
 
+from sc2_stand_in import needs_game
 from small_training import SCHEDULES, SOURCES, UPDATES, train
 from watched_training import assert_learnt
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-CHECKOUT = Path(__file__).resolve().parents[3]
+CHECKOUT = Path(__file__).resolve().parents[2]
 FAKE = Path(os.environ.get("MUSTER_FAKE_SC2", CHECKOUT.parent / "shared" / "fake_sc2"))
 NEEDED = ("smac", "smacv2", "pysc2", "s2clientprotocol", "absl", "websocket", "portpicker")
 
