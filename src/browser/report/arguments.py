@@ -11,10 +11,12 @@ from records.run_score import LAST
 from utils.command_line import OptionParser
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.plain_values import quoted
 
 _EPILOG = """examples:
   python src/report.py
   python src/report.py results --group-by name,lr --metric test_return_mean --png figures
+  python src/report.py results --group-by name,lr --best-of name
   python src/report.py results --where env_args.map_name=3m --threshold 0.8 --svg figures
 """
 
@@ -34,6 +36,7 @@ class Options:
     score: str = "final"
     last: int = LAST
     only: list[str] = field(default_factory=list)
+    best_of: str = ""
     threshold: float | None = None
     title: str = ""
     out: Path = Path("report.html")
@@ -57,6 +60,11 @@ def parse_arguments(argv: Sequence[str]) -> Options:
         if options[name] < 1:
             raise ConfigError(f"--{'smooth' if name == 'smoothing' else name} is a number of values, at least 1.")
     options["group_by"] = _names(options["group_by"])
+    if options["best_of"] and options["best_of"] not in options["group_by"]:
+        raise ConfigError(
+            f"--best-of={quoted(options['best_of'])}: it must be one of the keys of --group-by: "
+            f"{', '.join(options['group_by'])}."
+        )
     options["metrics"] = [name for names in options["metrics"] for name in _names(names)]
     options["only"] = [name for names in options["only"] for name in _names(names)]
     for name in options["only"]:
@@ -85,6 +93,12 @@ def _parser() -> OptionParser:
     add("--last", type=int, default=LAST, metavar="N", help=f"final is the mean of the last N values (default: {LAST})")
     what = "; ".join(f"{name}: {meaning}" for name, meaning in ONLY.items())
     add("--only", action="append", default=[], metavar="WHAT", help=f"leave out the rest; {what}; may be repeated")
+    add(
+        "--best-of",
+        default="",
+        metavar="KEY",
+        help="one of --group-by: on each map, only the group with the best mean score of each of its values",
+    )
     add("--threshold", type=float, help="also report when runs first reach this value of the first metric")
     add("--title", default="", help="heading of the report")
     add("--out", type=Path, default=Path("report.html"), metavar="FILE", help="default: report.html")

@@ -13,11 +13,11 @@ from browser.comparison import (
     profiles_of,
     title_of_score,
 )
-from browser.figures.wording import metric_title
+from browser.figures.wording import lower_is_better, metric_title
 from browser.reading import Results, Run, Session, varying_keys
 from browser.reading.configs import MISSING, key_suggestion
 from browser.report.arguments import Options
-from browser.stats import Band, Estimate, Profile, best_value, final_value, score_matrix, to_marl_eval
+from browser.stats import Band, Estimate, Group, Profile, best_value, final_value, score_matrix, to_marl_eval
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
@@ -68,7 +68,27 @@ def choose(options: Options) -> tuple[Results, Comparison]:
     for key in options.metrics:
         if not comparison.has(key):
             raise ConfigError(f"No run has the metric '{key}'.{suggestion(key, comparison.metric_keys(), limit=20)}")
+    if options.best_of:
+        comparison = _best(comparison, options)
     return results, comparison
+
+
+def _best(comparison: Comparison, options: Options) -> Comparison:
+    """The same with the best group of each value of `best_of` on each map; groups without a score are left out.
+
+    The first metric decides, by the mean of its scores.
+    """
+    metric = next(iter(options.metrics or comparison.usual_metrics()), "")
+    scores = comparison.scores(metric, options.score, options.last)
+    best: dict[tuple[str, str], tuple[float, Group]] = {}
+    for group in comparison.groups:
+        for name, values in scores.get(group.label, {}).items():
+            score = float(values.mean()) * (-1 if lower_is_better(metric) else 1)
+            place = (repr(group.values.get(options.best_of)), name)
+            if place not in best or score > best[place][0]:
+                best[place] = score, group
+    kept = [run for (_, name), (_, group) in best.items() for run in comparison.runs_of(group, name)]
+    return Comparison(comparison.results, kept, options.group_by, options.only)
 
 
 def compare(comparison: Comparison, key: str, options: Options) -> Metric:

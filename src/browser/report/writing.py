@@ -54,6 +54,11 @@ def render(comparison: Comparison, metrics: list[Metric], options: Options) -> s
     page.text(
         f"{counted(n, 'run')} in {counted(len(comparison.groups), 'group')}, grouped by {', '.join(options.group_by)}."
     )
+    if options.best_of:
+        page.text(
+            f"Of each {options.best_of} the group with the best mean score on each map. The runs that are shown have "
+            "also chosen it, which flatters it: other seeds would tell."
+        )
     _say(page, cautions.of_groups(comparison))
     page.heading("Runs")
     headings, rows = content.run_rows(comparison, [metric.key for metric in metrics], options)

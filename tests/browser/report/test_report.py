@@ -191,3 +191,21 @@ def test_a_missing_package_is_named_with_its_requirements(monkeypatch, capsys):
     assert main(["results"]) == 2
     message = capsys.readouterr().err
     assert "'plotly'" in message and "pip install -r requirements-browser.txt" in message
+
+
+def test_the_best_setting_of_each_algorithm_on_each_map(tmp_path):
+    found = {("qmix", 1, "3m"): 5.0, ("qmix", 2, "3m"): 9.0, ("qmix", 1, "8m"): 4.0, ("qmix", 2, "8m"): 3.0}
+    found |= {("vdn", 1, "3m"): 1.0, ("vdn", 2, "3m"): 0.5}
+    for number, ((name, lr, map_name), score) in enumerate(found.items()):
+        config = {"name": name, "lr": lr, "env": "skirmish", "env_args": {"map_name": map_name}, "seed": 1}
+        write_run(tmp_path / "results", number, config=config, info={"unique_token": f"run{number}"})
+        write_log(tmp_path / "results", f"run{number}", [(0, 0, 0.0, "test_return_mean", score)])
+    page = report(tmp_path / "results", tmp_path, "--group-by", "name,lr", "--best-of", "name")
+    _, *rows = table_after(page, "Runs")
+    assert sorted(row[0] for row in rows) == ["1", "2", "4"]
+    assert "which flatters it" in page
+
+
+def test_the_best_is_of_a_key_that_groups(results, tmp_path, capsys):
+    assert main([str(results), "--out", str(tmp_path / "r.html"), "--best-of", "lr"]) == 2
+    assert "--best-of=lr: it must be one of the keys of --group-by: name." in capsys.readouterr().err
