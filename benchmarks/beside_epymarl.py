@@ -1,0 +1,174 @@
+"""Training beside EPyMARL's own, in one run: steps per second of both, with learning, logging and restarts.
+
+python benchmarks/beside_epymarl.py --epymarl ../epymarl --python ../venv/bin/python
+python benchmarks/beside_epymarl.py --epymarl ../epymarl --python ../venv/bin/python --only "mappo lbf" --rounds 5
+
+EPyMARL is a checkout whose own main.py trains, in a Python that has its requirements and the game's package. Programs
+take turns on the same processors; a rate counts from the first report of a program to its last one, so that starting
+is not in it. The ratios are those of medians over the rounds, by the clock and by processor time, which other programs
+of a shared machine disturb less.
+"""
+
+import argparse
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[1]
+LBF = "env_args.key=lbforaging:Foraging-8x8-2p-3f-v3", "env_args.time_limit=50"
+RWARE = "env_args.key=rware:rware-tiny-4ag-v2", "env_args.time_limit=500"
+# both report at each so many steps, and hardly test
+BOTH = "t_max=1000000000 test_interval=1000000000 test_nepisode=1 use_cuda=False seed=1".split()
+MUSTER = "checkpoint_minutes=0 save_model=False vector_env=auto".split()
+REPORT = re.compile(r"Recent Stats \| t_env:\s+(\d+)")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A game with EPyMARL's algorithm, and what plays it here: words of main.py by name."""
+
+    game: tuple[str, ...]
+    theirs: str
+    ours: dict[str, str]
+
+
+CASES = {
+    "mappo lbf": Case(
+        LBF,
+        "mappo",
+        {
+            "epymarl_mappo, 10 copies": "epymarl_mappo",
+            "mappo, 256 copies": "mappo batch_size_run=256",
+            "the same without memory": "mappo batch_size_run=256 use_rnn=False",
+        },
+    ),
+    "vdn lbf": Case(
+        LBF,
+        "vdn",
+        {
+            "epymarl_vdn": "epymarl_vdn",
+            "epymarl_vdn, 32 copies": "epymarl_vdn runner=episodes batch_size_run=32",
+            "pqn_vdn, 256 copies": "pqn_vdn batch_size_run=256",
+            "the same without memory": "pqn_vdn batch_size_run=256 use_rnn=False",
+        },
+    ),
+    "mappo rware": Case(
+        RWARE,
+        "mappo",
+        {
+            "epymarl_mappo, 10 copies": "epymarl_mappo",
+            "mappo, 256 copies": "mappo batch_size_run=256",
+            "the same without memory": "mappo batch_size_run=256 use_rnn=False",
+        },
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Steps per second of the clock, and of processor time."""
+
+    clock: float
+    processor: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--epymarl", type=Path, required=True, help="folder of its checkout")
+    parser.add_argument("--python", type=Path, required=True, help="of its environment")
+    parser.add_argument("--only", choices=CASES, nargs="+", default=list(CASES))
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each turn, after the first report")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        # its results go beside its sources
+        shutil.copytree(options.epymarl / "src", Path(folder, "src"))
+        print(f"{'':28} {'steps/s':>10} {'times':>7} {'steps/CPU s':>12} {'times':>7}", flush=True)
+        for name in options.only:
+            compare(name, CASES[name], options, Path(folder))
+
+
+def compare(name: str, case: Case, options: argparse.Namespace, folder: Path) -> None:
+    """Let both take turns, and print a row for each."""
+    found: dict[str, list[Rate]] = {"EPyMARL": [], **{ours: [] for ours in case.ours}}
+    # the option -C lets it write to its own console, as when it is started there
+    begin = [str(options.python.absolute()), "src/main.py", "-C", "no"]
+    words = [f"--config={case.theirs}", "--env-config=gymma", "with", *case.game, *BOTH, "log_interval=500"]
+    for _ in range(options.rounds):
+        found["EPyMARL"].append(rate([*begin, *words], folder, options.seconds))
+        for ours, text in case.ours.items():
+            preset, *settings = text.split()
+            begin_ours = [sys.executable, str(ROOT / "src" / "main.py"), f"--config={preset}", "--env-config=gymma"]
+            words_of_ours = ["with", *case.game, *BOTH, *MUSTER, "log_interval=2000", *settings]
+            found[ours].append(
+                rate([*begin_ours, *words_of_ours, f"local_results_path={folder}/ours"], folder, options.seconds)
+            )
+    theirs = _median(found["EPyMARL"])
+    print(name)
+    for program, rates in found.items():
+        own = _median(rates)
+        times = f"{own.clock / theirs.clock:7.1f}", f"{own.processor / theirs.processor:7.1f}"
+        print(f"  {program:26} {own.clock:10,.0f} {times[0]} {own.processor:12,.0f} {times[1]}", flush=True)
+
+
+def rate(command: list[str], folder: Path, seconds: float) -> Rate:
+    """The steps of a program per second, from its first report to the last one within `seconds`.
+
+    Raises:
+        SystemExit: it ended, or reported less than twice; with the end of its output.
+    """
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore"}
+    output: list[str] = []
+    points: list[tuple[float, float, int]] = []
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    ) as program:
+        assert program.stdout is not None
+        os.set_blocking(program.stdout.fileno(), False)
+        rest, until = b"", 0.0
+        patience = time.monotonic() + 300  # for rollouts that take longer than a turn
+        while program.poll() is None and time.monotonic() < (until if len(points) > 1 else patience):
+            select.select([program.stdout], [], [], 0.2)
+            *lines, rest = (rest + (program.stdout.read() or b"")).split(b"\n")
+            output += [line.decode(errors="replace") for line in lines]
+            steps = [int(match[1]) for line in output[-len(lines) :] if lines and (match := REPORT.search(line))]
+            if steps:
+                if not points:
+                    until = time.monotonic() + seconds
+                points.append((time.monotonic(), processor_seconds(program.pid), steps[-1]))
+        os.killpg(program.pid, signal.SIGKILL)
+    if len(points) < 2:
+        sys.exit("\n".join([" ".join(command), *output[-20:], "It made fewer than two reports."]))
+    (start, spent, first), (end, spent_then, last) = points[0], points[-1]
+    return Rate((last - first) / (end - start), (last - first) / max(spent_then - spent, 1 / TICKS))
+
+
+def processor_seconds(session: int) -> float:
+    """Of the processes of a session, so far."""
+    total = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        if int(fields[3]) == session:
+            total += int(fields[11]) + int(fields[12])
+    return total / TICKS
+
+
+def _median(rates: list[Rate]) -> Rate:
+    return Rate(median(one.clock for one in rates), median(one.processor for one in rates))
+
+
+if __name__ == "__main__":
+    main()
