@@ -33,7 +33,7 @@ from records.run_folder import RunFolder
 from records.tokens import map_of, run_token
 from runners.base import calls_of_a_test
 from runners.contract import as_runner
-from utils.config.merging import default_config, recursive_dict_update
+from utils.config.merging import default_config, recursive_dict_update, shared_defaults
 from utils.config.renamed_keys import note_of_former_names, with_new_names
 from utils.errors import ConfigError, MusterError
 from utils.numbers.random_streams import seed_everything
@@ -76,7 +76,7 @@ def run(
     """
     if isinstance(sacred_run, Mapping):
         config, sacred_run = dict(sacred_run), config
-    given = recursive_dict_update(default_config(), with_new_names(config))
+    given = recursive_dict_update(default_config(), with_new_names(config, defaults=shared_defaults()))
     config = check_config(given)
     if log is None:
         # a program that runs experiments has set up logging, or leaves it to us
@@ -186,6 +186,7 @@ def _add_services(args: SimpleNamespace, config: dict, logger: Logger) -> None:
         from records.wandb_sink import WandbSink
 
         owner = {"project": args.wandb_project, "team": args.wandb_team, "mode": args.wandb_mode}
+        owner["save_model"] = args.wandb_save_model
         logger.add_sink(WandbSink(root, args.unique_token, config, console=console, **owner))
     if args.use_mlflow:
         from records.mlflow_sink import MlflowSink

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from checks.collection import check_collectors, check_opponents, chosen_as_runner, completed_collectors
 from checks.environments import check_sole, checked_env_args
+from checks.epymarl_keys import check_epymarl_keys
 from checks.keys import check_keys
 from checks.machine import check_checkpoint, check_machine, check_results_path
 from checks.options import completed
@@ -39,6 +40,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     check_collectors(config)
     check_results_path(config)
     parts = ChosenParts(config)
+    check_epymarl_keys(parts)
     check_pairings(parts)
     check_sizes(parts)
     config["teams"] = expanded(config)

@@ -6,6 +6,7 @@ from pathlib import Path
 from checks.options import declared
 from checks.parts import ChosenParts
 from utils.config.enn_trainer_keys import counterpart
+from utils.config.epymarl_keys import without
 from utils.config.merging import flatten
 from utils.config.renamed_keys import REMOVED, nearest_key
 from utils.errors import ConfigError
@@ -39,4 +40,4 @@ def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
 
 
 def _hint(key: str, known) -> str:
-    return counterpart(key) or nearest_key(key, known) + " docs/reference.md lists all keys."
+    return counterpart(key) or without(key) or nearest_key(key, known) + " docs/reference.md lists all keys."

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from checks.epymarl_keys import OPTIONS as OF_EPYMARL
 from checks.experiment_options import OPTIONS as OF_EXPERIMENTS
 from checks.parts import ChosenParts
 from checks.registries import REGISTRIES
@@ -13,7 +14,7 @@ from utils.config.merging import shared_defaults
 from utils.config.options import SHAPES, SHARED, WIDTH, Option
 from utils.errors import ConfigError
 
-ROOMS = {"experiment": OF_EXPERIMENTS, "records": OF_RECORDS}
+ROOMS = {"experiment": OF_EXPERIMENTS, "records": OF_RECORDS, "EPyMARL": OF_EPYMARL}
 _ADDED = Option(SHARED, "")  # a user may have added lines to config/default.yaml
 _with_defaults: dict[str, tuple[Option, Option]] = {}  # of each key: as its part declares it, and with its default
 
@@ -90,7 +91,7 @@ def completed(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     options = {}
     if ChosenParts(config).has_foreign:
-        options = {key: option for key, option in declared().items() if key not in OF_EXPERIMENTS}
+        options = {key: option for key, option in declared().items() if key not in (*OF_EXPERIMENTS, *OF_EPYMARL)}
     options |= _of_chosen_parts(config)
     missing = [key for key, option in options.items() if key not in config and option.default is not SHARED]
     return {**config, **{key: copy.deepcopy(options[key].default) for key in missing}}

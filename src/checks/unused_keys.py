@@ -6,6 +6,7 @@ from typing import Any
 from checks.options import declared
 from checks.parts import ChosenParts
 from checks.registries import LOOKED_UP_BY, REGISTRIES
+from utils.config.epymarl_keys import comes_from_epymarls
 from utils.nearest import did_you_mean
 from utils.plain_values import quoted
 
@@ -37,7 +38,9 @@ def _unread_keys(parts: ChosenParts) -> list[str]:
         if parts.reads(kind) is None or not parts.is_looked_up(kind):
             continue
         for key in sorted(keys - PAIRED - read - unknown):
-            if key in config and not (key in options and config[key] == options[key].default):
+            if key not in config or comes_from_epymarls(key, config):
+                continue
+            if not (key in options and config[key] == options[key].default):
                 idle.setdefault(key, []).append(f"{kind}={_shown(parts.name(kind))}")
     return [
         f"{key}={_shown(config[key])} has no effect: {' and '.join(kinds)} {'do' if len(kinds) > 1 else 'does'} not "

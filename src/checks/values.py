@@ -28,6 +28,8 @@ def normalised(config: dict) -> dict:
         ConfigError: a value of another type, or outside its range.
     """
     config = copy.deepcopy(config)
+    if "critic_lr" in config and config["critic_lr"] is None:
+        config["critic_lr"] = config["lr"]
     for key, option in declared(config).items():
         if key in config:
             config[key] = option.checked(key, config[key])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.foreign.enn_trainer import load_enn_config
+from cli.foreign.epymarl import epymarls_config, is_epymarls
 from cli.foreign.linesight import ENVIRONMENT as LINESIGHTS_ENVIRONMENT
 from cli.foreign.linesight import linesight_config, linesight_values
 from cli.foreign.mlagents import is_trainer_file, trainer_config
@@ -62,6 +63,8 @@ def read_algorithm(
     config, note = load_written(path), ""
     if is_trainer := is_trainer_file(config):
         config, note = _of_trainer(path, config, environment, settings)
+    elif is_epymarls(config):
+        config, note = epymarls_config(path, config)
     return Algorithm(_checked(path, config), environment, chooses=is_trainer, note=note)
 
 

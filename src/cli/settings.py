@@ -84,10 +84,13 @@ def texts_as_typed(words: Sequence[str]) -> dict[str, str]:
 def with_new_keys(words: Sequence[str]) -> list[str]:
     """The words after `with` under the present names of keys and values (`utils.config.renamed_keys`).
 
+    What EPyMARL's keys stand for follows them, unless it is typed, too.
+
     Raises:
         ConfigError: a key has different values under its two names.
     """
     renamed: list[str] = []
+    typed = {tuple(word.partition("=")[0].strip().split(".")) for word in words}
     given: dict[tuple[str, ...], tuple[list[str], Any]] = {}
     for word in words:
         path, equals, text = word.partition("=")
@@ -97,17 +100,20 @@ def with_new_keys(words: Sequence[str]) -> list[str]:
             renamed.append(word)
             continue
         named: Any = with_new_names(_nested(keys, old))
-        new_keys: list[str] = []
-        while named and len(new_keys) < len(keys):
+        rooms: list[str] = []
+        while named and len(rooms) < len(keys) - 1:
             ((key, named),) = named.items()
-            new_keys.append(key)
-        if len(new_keys) < len(keys):  # a former key without effect
+            rooms.append(key)
+        if not named:  # a former key without effect
             continue
+        (last, named), *others = named.items()
+        new_keys = [*rooms, last]
         before, value = given.setdefault(tuple(new_keys), (keys, old))
         if before != keys:
             require_one_value(before[-1], value, keys[-1], old)
         same = new_keys == keys and named == old
         renamed.append(word if same else f"{'.'.join(new_keys)}={text if named == old else repr(named)}")
+        renamed += [f"{'.'.join([*rooms, key])}={own!r}" for key, own in others if (*rooms, key) not in typed]
     return renamed
 
 

@@ -32,6 +32,11 @@ EPSILON = {
         live=True,
     ),
 }
+EVALUATION = {
+    "evaluation_epsilon": Option(
+        0.0, "exploration rate of tests (EPyMARL)", kind=float, at_least=0, at_most=1, live=True
+    )
+}
 GREEDY_TESTS = {
     "test_greedy": Option(SHARED, "tests take the most probable action of a stochastic policy instead of sampling")
 }
@@ -41,7 +46,7 @@ REGISTRY.declare(
     "components.selectors:EpsilonGreedyActionSelector",
     "the best action, or with probability epsilon a random one",
     takes="q",
-    options=EPSILON,
+    options=EPSILON | EVALUATION,
 )
 REGISTRY.declare(
     "epsilon_boltzmann",
@@ -50,6 +55,7 @@ REGISTRY.declare(
     takes="q",
     options={
         **EPSILON,
+        **EVALUATION,
         "epsilon_boltzmann": Option(
             0.15, "share of actions that noise decides", at_least=0, at_most=1, schedule=True, live=True
         ),

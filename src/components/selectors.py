@@ -40,20 +40,21 @@ class Exploring:
 
 
 class EpsilonGreedyActionSelector(Exploring):
-    """The best legal action, or with probability epsilon a random legal one; tests are greedy."""
+    """The best legal action, or with probability epsilon a random legal one; in tests, `evaluation_epsilon` is it."""
 
     def select_action(
         self, agent_inputs: th.Tensor, avail_actions: th.Tensor, t_env: int, test_mode: bool = False
     ) -> th.Tensor:
         """Action values and legality `[B, n_agents, n_actions]` -> actions, int64 `[B, n_agents]`."""
         if test_mode:
-            self.epsilon = 0.0
+            self.epsilon = self.args.evaluation_epsilon
         else:
             self.anneal(t_env)
+        explores = not test_mode or self.epsilon > 0
         if agent_inputs.device.type == "cpu" and agent_inputs.dtype is th.float32:
-            return th.from_numpy(self._chosen(agent_inputs.detach().numpy(), avail_actions.numpy() != 0, test_mode))
+            return th.from_numpy(self._chosen(agent_inputs.detach().numpy(), avail_actions.numpy() != 0, explores))
         greedy = agent_inputs.masked_fill(avail_actions == 0, -float("inf")).argmax(dim=2)
-        if test_mode:
+        if not explores:
             return greedy
         explore = th.rand_like(agent_inputs[:, :, 0]) < self.epsilon
         # a uniform choice of the legal ones, as by th.multinomial, without its checks, which wait for a GPU
@@ -61,10 +62,10 @@ class EpsilonGreedyActionSelector(Exploring):
         at_random = (legal / th.empty_like(legal).exponential_()).argmax(dim=2)
         return th.where(explore, at_random, greedy)
 
-    def _chosen(self, values: np.ndarray, legal: np.ndarray, test_mode: bool) -> np.ndarray:
+    def _chosen(self, values: np.ndarray, legal: np.ndarray, explores: bool) -> np.ndarray:
         """The same by NumPy and by the same random numbers, in about half of the time."""
         greedy = np.where(legal, values, -np.float32(np.inf)).argmax(axis=2)
-        if test_mode:
+        if not explores:
             return greedy
         explore = th.rand(greedy.shape).numpy() < self.epsilon
         # torch makes each exponential number of such a one, and the order of the two is the same
@@ -75,7 +76,7 @@ class EpsilonGreedyActionSelector(Exploring):
 
 class EpsilonBoltzmannSelector(EpsilonGreedyActionSelector):
     """With probability epsilon a random legal action; else, with probability `epsilon_boltzmann`, the best one by
-    values with Gaussian noise; else the best one (Linesight). Tests are greedy.
+    values with Gaussian noise; else the best one (Linesight). Tests are without noise.
 
     With `boltzmann_of: all`, noise decides a share `epsilon_boltzmann` of all actions, not only of those that are not
     random.

@@ -31,6 +31,8 @@ class SavedModels:
             save_checkpoint(self._learner, folder)
         except (OSError, RuntimeError) as error:  # torch's own for a file that cannot be written
             self._warn(f"The models of step {t_env} could not be saved in {folder}: {error}")
+        else:
+            self._logger.keep_model(folder)
 
     def save_best(self, t_env: int) -> None:
         """Save the models that were just tested in `best/`, if no test was better."""

@@ -1,8 +1,8 @@
 """The config keys of actor-critic learners."""
 
-from learners.options import CRITIC, EPOCHS, LR_FINISH, STANDARDISE, TARGET_UPDATES, TARGETS, TD_LAMBDA
+from learners.options import CRITIC, CRITIC_LR, EPOCHS, LR_FINISH, STANDARDISE, TARGET_UPDATES, TARGETS, TD_LAMBDA
 from utils.config.normaliser_options import NORMALISER_COUNT
-from utils.config.options import FREE, SHAPES, SHARED, STEPS, Option
+from utils.config.options import FREE, SHAPES, STEPS, Option
 
 N_STEP = {
     "q_nstep": Option(
@@ -21,7 +21,7 @@ ACTOR_CRITIC = {
     **N_STEP,
     **STANDARDISE,
     "critic": CRITIC,
-    "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
+    "critic_lr": CRITIC_LR,
     "gae_lambda": Option(0.95, "lambda of generalised advantage estimates, 0 to 1", at_least=0, at_most=1),
     "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0, schedule=True),
     "entropy_finish": Option(
@@ -120,7 +120,7 @@ COMA = {
     **N_STEP,
     **STANDARDISE,
     "critic": CRITIC,
-    "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
+    "critic_lr": CRITIC_LR,
     "critic_steps": Option(
         "columns",
         "a batch's steps of the critic: one for each time step, from the last to the first (columns), or one for "

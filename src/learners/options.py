@@ -114,6 +114,7 @@ LR_FINISH = Option(
     until_t_max=True,
 )
 CRITIC = Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES, reaches=NOWHERE)
+CRITIC_LR = Option(SHARED, "learning rate of the critic; null: lr", above=0, nullable=True)
 # target_update_interval_or_tau of learners whose target networks follow by updates only
 BY_UPDATES = Option(
     0.005,
@@ -125,7 +126,7 @@ BY_UPDATES = Option(
 # off-policy actor-critics
 OFF_POLICY = {
     "critic": CRITIC,
-    "critic_lr": Option(SHARED, "learning rate of the critic", above=0, driven=True),
+    "critic_lr": replace(CRITIC_LR, driven=True),
     "critic_loss": Option("mse", "of the critic's errors: mse, or smooth_l1", choices=("mse", "smooth_l1")),
     "policy_delay": Option(1, "updates of the critic for each of the policy", at_least=1, at_most=COPIES),
     "target_update_interval_or_tau": BY_UPDATES,

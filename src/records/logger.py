@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from records.console_log import RecentStats
 from records.metric_log import MetricLog, MetricRow, parse_metric_log
 from records.progress import SHOWN, ProgressBar
-from records.sinks import Sink
+from records.sinks import ModelSink, Sink
 from utils.plain_values import counted
 
 # the share of a run's steps after which a value is recent
@@ -62,6 +63,12 @@ class Logger:
     def add_sink(self, sink: Sink) -> None:
         """Also pass every value on to this sink."""
         self._sinks.append(sink)
+
+    def keep_model(self, folder: Path) -> None:
+        """Hand the models in `folder` to the sinks that keep such."""
+        for sink in self._sinks:
+            if isinstance(sink, ModelSink):
+                sink.take_model(folder)
 
     def setup_sacred(self, sacred_run_dict: Any) -> None:
         """Also keep values in a Sacred run: in its `info` as `key` and `key_T`, and as its metrics."""

@@ -33,12 +33,19 @@ OPTIONS = {
         resume=FREE,
         reaches=Reach(ADDRESS.what, lambda mode, beside: mode == "offline" or not beside.get("use_wandb")),
     ),
-    "wandb_project": Option(SHARED, "project of Weights & Biases", resume=FREE, reaches=NOWHERE),
+    "wandb_project": Option(
+        SHARED, "project of Weights & Biases; null: muster", nullable=True, kind=str, resume=FREE, reaches=NOWHERE
+    ),
     "wandb_team": Option(
         SHARED,
-        "the team or user that owns the project; empty: the user who is logged in",
+        "the team or user that owns the project; empty or null: the user who is logged in",
+        nullable=True,
+        kind=str,
         resume=FREE,
         reaches=NOWHERE,
+    ),
+    "wandb_save_model": Option(
+        SHARED, "with use_wandb: keep the models that are saved among the files of the run there", resume=FREE
     ),
     "use_mlflow": Option(SHARED, "log statistics in MLflow, too (needs requirements-mlflow.txt)", resume=FREE),
     "mlflow_uri": Option(

@@ -4,7 +4,8 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from records.fault_notice import FaultNotice
 
@@ -39,6 +40,14 @@ class Sink(Protocol):
 
     def close(self, finished: bool) -> None:
         """Write waiting values and end; `finished` is False for a run that was interrupted or failed."""
+
+
+@runtime_checkable
+class ModelSink(Protocol):
+    """A sink that keeps models, too."""
+
+    def take_model(self, folder: Path) -> None:
+        """Keep the files of `folder`, models that were just saved there. It raises nothing."""
 
 
 class Value(NamedTuple):

@@ -2,11 +2,15 @@
 
 import logging
 import os
+import shutil
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from records.layout import MODELS
 from records.sinks import ServiceSink, Value
 
+PROJECT = "muster"
 INSTALL = "pip install -r requirements-wandb.txt"
 
 
@@ -27,6 +31,10 @@ class WandbSink(ServiceSink):
     """A run of Weights & Biases, in which the curves are drawn over the statistic `t_env`.
 
     Sessions of a resumed run are one group of the name `token`; offline runs are written into wandb/ in `folder`.
+
+    Args:
+        project, team: null or empty: "muster", and the user who is logged in.
+        save_model: keep saved models among the run's files, as models/<token>/<step>/.
     """
 
     name = "wandb"
@@ -37,14 +45,16 @@ class WandbSink(ServiceSink):
         token: str,
         config: dict[str, Any],
         *,
-        project: str,
-        team: str,
+        project: str | None,
+        team: str | None,
         mode: str,
+        save_model: bool = False,
         console: logging.Logger,
     ):
         super().__init__("Weights & Biases", console)
         self._folder = folder
-        self._arguments = {"project": project, "entity": team or None, "mode": mode, "config": config}
+        self._save_model, self._models = save_model, list[Path]()
+        self._arguments = {"project": project or PROJECT, "entity": team or None, "mode": mode, "config": config}
         self._arguments |= {"dir": folder, "name": token, "group": token}
         self._run: Any = None
 
@@ -58,10 +68,22 @@ class WandbSink(ServiceSink):
         self._run.define_metric("t_env")
         self._run.define_metric("*", step_metric="t_env")
 
+    def take_model(self, folder: Path) -> None:
+        """Keep the models in `folder` at the next delivery of values."""
+        if self._save_model:
+            self._models.append(folder)
+
     def _id(self) -> str:
         return self._run.id
 
+    def _copy_models(self) -> None:
+        """Copy the models that wait: the package takes along what lies in its folder when the run ends."""
+        while self._models:
+            folder = self._models.pop()
+            shutil.copytree(folder, Path(self._run.dir, MODELS, *folder.parts[-2:]), dirs_exist_ok=True)
+
     def _deliver(self, values: list[Value]) -> None:
+        self._copy_models()
         row: dict[str, float] = {}
         for value in values:
             if row and (row["t_env"] != value.step or value.key in row):
@@ -71,4 +93,5 @@ class WandbSink(ServiceSink):
         self._run.log(row)
 
     def _end(self, finished: bool) -> None:
+        self._copy_models()
         self._run.finish(exit_code=0 if finished else 1)

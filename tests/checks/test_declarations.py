@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from checks.epymarl_keys import OPTIONS as EPYMARLS
 from checks.options import declared, readings
 from utils.config.merging import default_config
 from utils.config.options import SHARED
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 # the user's bookkeeping; plugins and parameter files are read before there are arguments
-FOR_THE_USER = {"repeat_id", "label", "plugins", "parameter_file"}
+# EPyMARL's set others
+FOR_THE_USER = {"repeat_id", "label", "plugins", "parameter_file", *EPYMARLS}
 
 
 def test_default_yaml_holds_exactly_the_shared_keys():

@@ -7,6 +7,7 @@ import pytest
 
 from checks import check_config
 from checks.changes import check_changes, warnings_of_changes
+from checks.epymarl_keys import OPTIONS as EPYMARLS
 from checks.options import completed, declared, layer_widths
 from checks.registries import REGISTRIES
 from checks.unused_keys import warnings_of
@@ -160,7 +161,7 @@ def test_a_part_of_which_nothing_is_known_gets_every_key(monkeypatch):
     monkeypatch.setitem(REGISTRIES["mac"]._entries, "own", None)
     REGISTRIES["mac"]["own"] = BasicMAC
     config = check_config({**default_config(), "mac": "own"})
-    assert set(config) >= set(declared()) - {"seed", "parameter_file", "cpanel"}
+    assert set(config) >= set(declared()) - {"seed", "parameter_file", "cpanel", *EPYMARLS}
     assert (config["epochs"], config["qtran_arch"]) == (1, "qtran_paper")
 
 

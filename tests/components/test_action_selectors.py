@@ -137,3 +137,14 @@ def test_a_file_in_pymarls_place_takes_ours_place(tmp_path):
     assert re.search(r"test_return_mean: +8\.0000", done.stdout), "the first actions pay 8 in this game"
     assert "action_selector=firts" in done.stderr
     assert "Did you mean 'first'?" in done.stderr
+
+
+def test_tests_explore_by_the_rate_of_evaluation():
+    """EPyMARL's key: each action is random with that probability, whatever the rate of training."""
+    q, avail = th.zeros(4000, 2, 5), th.ones(4000, 2, 5, dtype=th.int)
+    q[:, :, 3] = 1.0
+    args = make_args(epsilon_start=1.0, epsilon_finish=1.0, evaluation_epsilon=0.25)
+    for name in ("epsilon_greedy", "epsilon_boltzmann"):
+        chosen = REGISTRY[name](args).select_action(q, avail, 0, test_mode=True)
+        assert abs((chosen != 3).float().mean() - 0.25 * 4 / 5) < 0.02
+        assert (REGISTRY[name](make_args(epsilon=1.0)).select_action(q, avail, 0, test_mode=True) == 3).all()

@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from checks.options import completed
+from checks.values import normalised
+from cli.foreign.epymarl import epymarls_config, is_epymarls
 from epymarl_equals import ENDS, error_of, generated, ours, task_of, theirs
 from utils.config.merging import config_names, config_path, default_config
 from utils.files.yaml_files import load_yaml
@@ -122,7 +124,7 @@ RENAMED = {"hidden_dim": "rnn_hidden_dim"}
 # which matter to nothing, or to what EPyMARL records; its agents, critics and controllers have other names
 ELSEWHERE = """
     name agent mac learner critic_type evaluation_epsilon obs_individual_obs optim_alpha optim_eps hypergroup render
-    test_greedy env env_args
+    test_greedy env env_args buffer_cpu_only save_model
     critic_q_fn critic_baseline_fn critic_train_mode critic_train_reps save_model_interval
     use_wandb wandb_team wandb_project wandb_mode wandb_save_model
 """.split()
@@ -134,7 +136,7 @@ def test_settings_are_epymarls(preset):
     folder = Path(FAMILY).resolve() / "epymarl" / "src" / "config"
     files = folder / "default.yaml", folder / "algs" / f"{preset.removeprefix('epymarl_')}.yaml"
     expected = {key: value for file in files for key, value in yaml.safe_load(file.read_text()).items()}
-    config = completed({**default_config(), **load_yaml(config_path(preset, "algs"))})
+    config = normalised(completed({**default_config(), **load_yaml(config_path(preset, "algs"))}))
     compared = {key: RENAMED.get(key, key) for key in expected if key not in ELSEWHERE}
     left_out = [key for key, name in compared.items() if name not in config]
     assert set(left_out) <= {"add_value_last_step"}, "keys that Q-learners do not read"
@@ -142,3 +144,18 @@ def test_settings_are_epymarls(preset):
     for key, name in compared.items():
         if name in config and not (keeps_rollouts and key in ("batch_size", "buffer_size")):
             assert config[name] == expected[key], key
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_epymarls_own_file_is_the_preset(preset):
+    """`--config=mine`, where mine.yaml is EPyMARL's file, computes what the preset does."""
+    path = Path(FAMILY).resolve() / "epymarl" / "src" / "config" / "algs" / f"{preset.removeprefix('epymarl_')}.yaml"
+    content = load_yaml(path)
+    assert is_epymarls(content)
+    config, note = epymarls_config(path, content)
+    assert preset in note
+    mine, ours = ({**default_config(), **own} for own in (config, load_yaml(config_path(preset, "algs"))))
+    found, expected = normalised(completed(mine)), normalised(completed(ours))
+    differs = {key for key in found.keys() | expected.keys() if found.get(key) != expected.get(key)}
+    assert differs <= {"name", "critic_last_actions"}
+    assert not found.get("critic_last_actions"), "null is the same for critics of state values"

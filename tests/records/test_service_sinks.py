@@ -26,6 +26,25 @@ def _wandb_sink(folder):
     return WandbSink(str(folder), "token", CONFIG, project="muster", team="", mode="offline", console=CONSOLE)
 
 
+def test_models_are_among_the_runs_files(monkeypatch, tmp_path):
+    """As EPyMARL's wandb_save_model: models/<token>/<step>/, also of a model that was saved before the first value."""
+    package = Wandb(tmp_path / "files")
+    monkeypatch.setitem(sys.modules, "wandb", package)
+    saved = tmp_path / "models" / "token" / "100"
+    saved.mkdir(parents=True)
+    (saved / "agent.th").write_text("weights")
+    for save_model in (False, True):
+        arguments = {"project": None, "team": None, "mode": "offline", "save_model": save_model, "console": CONSOLE}
+        logger = _logger(WandbSink(str(tmp_path), "token", CONFIG, **arguments), tmp_path)
+        logger.keep_model(saved)
+        _log(logger, 0, 2)
+        logger.keep_model(saved)
+        logger.close_sinks(finished=True)
+        kept = tmp_path / "files" / "models" / "token" / "100" / "agent.th"
+        assert kept.is_file() == save_model
+        assert package.runs[-1].arguments["project"] == "muster"
+
+
 def _mlflow_sink(folder):
     return MlflowSink(str(folder), "token", CONFIG, uri="", experiment="muster", console=CONSOLE)
 

@@ -9,6 +9,7 @@ import yaml
 import main as main_module
 from standins import ROOT
 from suites.command import grid as command
+from suites.plan.expansion import expanded
 from suites.plan.grid_file import read_grid
 from suites.plan.suite_file import read_suite
 from utils.errors import ConfigError
@@ -40,7 +41,15 @@ def test_runs_are_in_epymarls_order(file):
     grid = read_grid(file)
     runs = grid.runs(seeds=2, shuffle=False)
     assert len(runs) == 2 * 2 * 2 * 2
-    assert runs[0] == {"--config": "iql", "lr": 0.0003, "gamma": 0.9, "--env-config": "two_step", "seed": 0}
+    assert runs[0] == {
+        "hypergroup": "hp_grp_0",
+        "--config": "epymarl_iql",
+        "lr": 0.0003,
+        "gamma": 0.9,
+        "--env-config": "two_step",
+        "seed": 0,
+    }
+    assert [run["hypergroup"] for run in runs[::2]] == [f"hp_grp_{i}" for i in range(8)]
     assert [run["seed"] for run in runs[:4]] == [0, 1, 0, 1]
     assert [run["--env-config"] for run in runs[:4]] == ["two_step", "two_step", "gymma", "gymma"]
     random.Random(1337).shuffle(runs)
@@ -51,7 +60,7 @@ def test_a_grid_is_a_suite_with_as_many_runs(file, tmp_path):
     path = tmp_path / "suite.yaml"
     path.write_text(yaml.safe_dump(read_grid(file).suite(3), sort_keys=False))
     suite = read_suite(path)
-    assert (suite.name, suite.seeds, suite.algorithms) == ("my-grid", [0, 1, 2], ["iql", "vdn"])
+    assert (suite.name, suite.seeds, suite.algorithms) == ("my-grid", [0, 1, 2], ["epymarl_iql", "epymarl_vdn"])
     assert suite.overrides["group"]["spread"]["env_args"]["key"] == "pz-mpe-simple-spread-v3"
     assert [*suite.overrides["lr"]] == ["0-0003", "0-0005"]
     own = [{"environment": ["two_step"], "group": ["spread"]}, {"environment": ["gymma"], "group": ["two"]}]
@@ -84,9 +93,15 @@ def test_without_an_answer_nothing_starts(file, tmp_path, monkeypatch):
 
 def test_single_is_one_of_them_counted_from_zero(file, tmp_path, monkeypatch):
     words = ["run", f"--config={file}", "--seeds=2", "--no-shuffle", f"--results={tmp_path}", "single", "3"]
-    said = "--config=iql --env-config=gymma with lr=0.0003 gamma=0.9 env_args.key=pz-mpe-simple-spread-v3"
+    said = "--config=epymarl_iql --env-config=gymma with hypergroup=hp_grp_1 lr=0.0003 gamma=0.9"
     assert run(words, monkeypatch) == [
-        [*said.split(), "env_args.time_limit=25", "seed=1", f"local_results_path={tmp_path}"]
+        [
+            *said.split(),
+            "env_args.key=pz-mpe-simple-spread-v3",
+            "env_args.time_limit=25",
+            "seed=1",
+            f"local_results_path={tmp_path}",
+        ]
     ]
 
 
@@ -101,6 +116,7 @@ def test_single_is_one_of_them_counted_from_zero(file, tmp_path, monkeypatch):
         ('grid-search: {"--config": a}\ngrid-search-groups: {g: [{a: 1}]}', ["locally"], 'g lacks "--env-config"'),
         ('grid-search: {"--config": a}\ngrid-search-groups: {g: 3}', ["locally"], "must be a list of keys"),
         ("[", ["locally"], "invalid YAML"),
+        (f"exclude: [lr]\n{GRID}", ["locally"], "exclude has no effect"),
     ],
 )
 def test_what_is_refused(tmp_path, monkeypatch, content, words, message):
@@ -119,3 +135,36 @@ def test_the_example_is_found_by_its_name_and_its_runs_are_accepted(tmp_path, mo
     monkeypatch.undo()
     for one in read_grid(EXAMPLE).runs(1, shuffle=False)[::5]:
         assert main_module.main(["print_config", *command.words_of(one)]) == 0
+
+
+THEIRS = """
+exclude: null
+grid-search:
+  "--config": ["qmix_ns", "mappo"]
+  use_rnn: [False]
+  hidden_dim: [16, 32]
+  evaluation_epsilon: [0.0, 0.05]
+  save_model: [false]
+grid-search-groups:
+  env0:
+    - "--env-config": "gymma"
+    - env_args.key: lbforaging:Foraging-8x8-2p-3f-v3
+    - env_args.time_limit: 25
+"""
+
+
+def test_epymarls_keys_and_algorithms(tmp_path, monkeypatch):
+    """Of a file of EPyMARL's form: runs one by one, and the suite's."""
+    path = tmp_path / "theirs.yaml"
+    path.write_text(THEIRS)
+    grid = read_grid(path)
+    runs = grid.runs(1, shuffle=False)
+    assert {run["--config"] for run in runs} == {"epymarl_qmix_ns", "epymarl_mappo"}
+    for one in runs[::3]:
+        assert main_module.main(["print_config", *command.words_of(one)]) == 0
+    suite_file = tmp_path / "suite.yaml"
+    suite_file.write_text(yaml.safe_dump(grid.suite(1), sort_keys=False))
+    settings = [point.settings for point in expanded(read_suite(suite_file))]
+    assert sorted({own["rnn_hidden_dim"] for own in settings}) == [16, 32]
+    assert all(own["hidden_dim"] == own["rnn_hidden_dim"] == own["critic_hidden_dim"] for own in settings)
+    assert len(settings) == len(runs) == 8

@@ -10,6 +10,7 @@ import numpy as np
 import torch as th
 
 from checks.options import completed
+from checks.values import normalised
 from cli.compose import compose_config
 from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
@@ -55,7 +56,8 @@ def generated(ends: str, individual: bool) -> EpisodeBatch:
 
 def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dict, dict, list[dict]]:
     """Weights before, weights after, and the statistics of each update."""
-    config = {**completed(compose_config(preset, "two_step").config), "learner_log_interval": 1, **changes}
+    composed = completed(compose_config(preset, "two_step").config)
+    config = {**normalised(composed), "learner_log_interval": 1, **changes}
     args = SimpleNamespace(**{**config, **SIZES, "device": "cpu", "use_cuda": False})
     mac = controllers[args.mac](batch.scheme, batch.groups, args)
     logger = RecordingLogger()

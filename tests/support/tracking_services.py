@@ -7,8 +7,9 @@ from types import ModuleType, SimpleNamespace
 class Wandb(ModuleType):
     """As much of wandb as is used: runs are kept in `runs`; while `broken`, every call of a run fails."""
 
-    def __init__(self):
+    def __init__(self, folder=None):
         super().__init__("wandb")
+        self.folder = folder
         self.runs, self.broken, self.logged_in = [], False, False
 
     def Settings(self, **settings):
@@ -22,7 +23,9 @@ class Wandb(ModuleType):
 
     def init(self, **arguments):
         self.check()
-        run = SimpleNamespace(id=f"run{len(self.runs)}", arguments=arguments, rows=[], metrics=[], exit_code=None)
+        run = SimpleNamespace(
+            id=f"run{len(self.runs)}", arguments=arguments, rows=[], metrics=[], exit_code=None, dir=self.folder
+        )
         run.define_metric = lambda name, step_metric=None: run.metrics.append((name, step_metric))
         run.finish = lambda exit_code: setattr(run, "exit_code", exit_code)
 

@@ -21,6 +21,8 @@ def test_values(tmp_path):
     }
     path.write_text("# nothing\n")
     assert load_yaml(path) == {}
+    path.write_text("a: 1\nb: x\na: 1\n")  # as a file of EPyMARL's
+    assert load_yaml(path) == {"a": 1, "b": "x"}
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,17 @@ from typing import Any
 
 import yaml
 
+from utils.config.epymarl_keys import PRESETS
+from utils.config.merging import config_names
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import quoted
 
 GRID, GROUPS = "grid-search", "grid-search-groups"
 ALGORITHM, ENVIRONMENT = "--config", "--env-config"
+# a part that EPyMARL's own example has, and nothing reads
+EMPTY = "exclude"
+HYPERGROUP = "hypergroup"
 # of EPyMARL's order
 SHUFFLING_SEED = 1337
 PLAIN = re.compile(r"[^A-Za-z0-9_+-]+")
@@ -35,12 +40,14 @@ class Grid:
     groups: dict[str, dict[str, Any]]
 
     def runs(self, seeds: int, shuffle: bool) -> list[dict[str, Any]]:
-        """The keys of every run, in EPyMARL's order, by which `single` counts."""
+        """The keys of every run, in EPyMARL's order, by which `single` counts; `hypergroup` numbers combinations."""
         combined = [
             dict(zip(self.values, chosen, strict=True)) | group
             for *chosen, group in product(*self.values.values(), self.groups.values())
         ]
-        runs = [{**one, "seed": seed} for one in combined for seed in range(seeds)]
+        runs = [
+            {HYPERGROUP: f"hp_grp_{i}", **one, "seed": seed} for i, one in enumerate(combined) for seed in range(seeds)
+        ]
         if shuffle:
             random.Random(SHUFFLING_SEED).shuffle(runs)
         return runs
@@ -87,14 +94,18 @@ def read_grid(path: Path) -> Grid:
         raise ConfigError(f"{path}: invalid YAML: {quoted(str(error), 300)}") from None
     if not isinstance(content, Mapping):
         raise ConfigError(f"{path}: it must have the parts {GRID} and {GROUPS}.")
+    if content.get(EMPTY) is not None:
+        raise ConfigError(f"{path}: {EMPTY} has no effect, neither in EPyMARL. Leave it out, or write a suite with it.")
     for key in content:
-        if key not in (GRID, GROUPS):
+        if key not in (GRID, GROUPS, EMPTY):
             raise ConfigError(f"{path}: there is no part '{quoted(key)}'.{suggestion(str(key), (GRID, GROUPS))}")
     values, groups = content.get(GRID) or {}, content.get(GROUPS) or {}
     if not isinstance(values, Mapping) or not isinstance(groups, Mapping):
         raise ConfigError(f"{path}: {GRID} and {GROUPS} are mappings.")
     lists = {str(key): value if isinstance(value, list) else [value] for key, value in values.items()}
     merged = {str(name): _merged(path, str(name), parts) for name, parts in groups.items()}
+    if ALGORITHM in lists:
+        lists[ALGORITHM] = [epymarls(str(name)) for name in lists[ALGORITHM]]
     if ALGORITHM not in lists or not merged:
         raise ConfigError(f'{path}: {GRID} needs "{ALGORITHM}", and {GROUPS} at least one group.')
     for key, several in lists.items():
@@ -104,6 +115,12 @@ def read_grid(path: Path) -> Grid:
         if ENVIRONMENT not in group:
             raise ConfigError(f'{path}: {GROUPS}.{name} lacks "{ENVIRONMENT}".')
     return Grid(_plain(path.name.removesuffix(".yaml")), lists, merged)
+
+
+def epymarls(name: str) -> str:
+    """The preset of EPyMARL's settings, if there is one of that name: such files name EPyMARL's algorithms."""
+    preset = f"{PRESETS}{name}"
+    return preset if preset in config_names("algs") else name
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from utils.config.epymarl_keys import PRESETS, instead_of
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
@@ -32,7 +33,8 @@ def parameter_names() -> list[str]:
 def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), key: str = "") -> Path:
     """Return the file of a config: one of ours by its name, or the user's own by its name or path.
 
-    A path ends in .yaml or .yml, or of `algs` in .py or .ron; names leave that out.
+    Names that only EPyMARL has, mappo_ns, are those of presets here: epymarl_mappo_ns. A path ends in .yaml or .yml, or
+    of `algs` in .py or .ron; names leave that out.
 
     Args:
         folders: where files of the user's own are looked for, the first first.
@@ -58,9 +60,13 @@ def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), 
             raise ConfigError(f"{key} could mean two files. Choose one by its path: {found[0]} or {found[1]}.")
         if found and name:
             return Path(found[0])
+    if os.path.basename(name) == name and os.path.isfile(theirs := CONFIG_DIR / family / f"{PRESETS}{name}.yaml"):
+        return theirs
     names = config_names(family) + (parameter_names() if family == "algs" else [])
     nor = f", nor such a file in {_listed(folders)}" if folders else ""
-    raise ConfigError(f"{key}: there is no config/{family}/{given}.yaml{nor}.{suggestion(name, sorted({*names}))}")
+    raise ConfigError(
+        f"{key}: there is no config/{family}/{given}.yaml{nor}.{instead_of(name) or suggestion(name, sorted({*names}))}"
+    )
 
 
 def _listed(folders: Sequence[str | Path]) -> str:

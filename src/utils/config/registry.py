@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from utils.config.epymarl_keys import instead_of
 from utils.config.options import SHARED, Option
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -102,7 +103,7 @@ class Registry(MutableMapping):
             if len(names) > MOST_SHOWN:
                 names = [f"{len(names) - MOST_SHOWN} more", *names[-MOST_SHOWN:]]
             plugins = f"Plugins that were loaded: {', '.join(names)}." if names else "No plugins were loaded."
-            hint = suggestion(name, self._entries)
+            hint = instead_of(name) or suggestion(name, self._entries)
             raise ConfigError(f"Unknown {self.kind} '{quoted(name)}'.{hint} {plugins}") from None
 
     def defaults_of(self, part: Any) -> dict[str, Any]:

@@ -6,8 +6,10 @@ the ids of a suite's runs.
 """
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
+from utils.config.epymarl_keys import with_ours
 from utils.errors import ConfigError
 from utils.nearest import nearest
 from utils.plain_values import quoted
@@ -46,13 +48,17 @@ _written: dict[str, str] = {}
 _without_effect: dict[str, Any] = {}
 
 
-def with_new_names(config: Mapping[str, Any], recorded: bool = False) -> dict[str, Any]:
+def with_new_names(
+    config: Mapping[str, Any], recorded: bool = False, defaults: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
     """A config under the present names of its keys and values, its teams included; `config` is not changed.
 
-    Former keys that never had an effect in it are left out.
+    Former keys that never had an effect in it are left out. Keys of EPyMARL's stay, and have what they stand for
+    beside them.
 
     Args:
         recorded: it is a record of an earlier run, which `note_of_former_names` need not tell of.
+        defaults: values that keys of EPyMARL's go before.
 
     Raises:
         ConfigError: it has a key under both names, with different values; in a record, the present name counts.
@@ -72,7 +78,7 @@ def with_new_names(config: Mapping[str, Any], recorded: bool = False) -> dict[st
         found[name] = new
         if not recorded and (name != key or new is not value):
             _written[key if new is value else f"{key}={value}"] = name if new is value else f"{name}={new}"
-    return _with_teams(found, lambda own: with_new_names(own, recorded))
+    return _with_teams(with_ours(found, defaults), lambda own: with_new_names(own, recorded))
 
 
 def require_one_value(key: str, value: Any, name: str, other: Any) -> None:

@@ -19,7 +19,7 @@ LONGEST_NUMBER = 400
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader that reads `5e-4` as a number (YAML 1.2) and refuses a key written twice."""
+    """SafeLoader that reads `5e-4` as a number (YAML 1.2) and refuses a key written twice with two values."""
 
 
 _Loader.add_implicit_resolver(
@@ -37,15 +37,21 @@ class _Refused(yaml.constructor.ConstructorError):
 
 
 def _mapping_without_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict:
-    seen = set()
-    for key_node, _ in node.value:
+    seen: dict[Any, yaml.Node] = {}
+    for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
         if problem := problem_of_key(key):
             raise _Refused(problem, key_node)
-        if key in seen:
+        if not _is_same(seen.setdefault(key, value_node), value_node):
             raise _Refused(f"the key '{key}' is written twice", key_node)
-        seen.add(key)
     return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
+
+
+def _is_same(one: yaml.Node, other: yaml.Node) -> bool:
+    """Whether two values of one key are the same; EPyMARL's vdn.yaml says `use_rnn: False` twice."""
+    if one is other:
+        return True
+    return isinstance(one, yaml.ScalarNode) and (one.tag, one.value) == (other.tag, other.value)
 
 
 def _construct_mapping(loader: _Loader, node: yaml.MappingNode):
