@@ -56,21 +56,23 @@ FAMILIES = (
         "Foraging-.*",
         OF_PACKAGE,
     ),
-    Family("RWARE", ("rware",), "pip install rware", "gymma", "key=rware:rware-tiny-2ag-v2", "rware-.*", OF_PACKAGE),
+    Family(
+        "RWARE", ("rware",), "pip install rware==2.0.0", "gymma", "key=rware:rware-tiny-2ag-v2", "rware-.*", OF_PACKAGE
+    ),
     Family(
         "matrix games",
         ("matrixgames",),
-        "pip install git+https://github.com/uoe-agents/matrix-games",
+        "pip install git+https://github.com/uoe-agents/matrix-games@c3a8930",
         "gymma",
         "key=matrixgames:penalty-100-nostate-v0",
         "(penalty|climbing|nonconflict|conflict|pdilemma)-.*state-v0",
         OF_PACKAGE,
     ),
-    Family("VMAS", ("vmas", "shimmy"), 'pip install "vmas[gymnasium]"', "gymma", "key=vmas-balance"),
+    Family("VMAS", ("vmas", "shimmy"), 'pip install "vmas[gymnasium]==1.5.2"', "gymma", "key=vmas-balance"),
     Family(
         "SMAClite",
         ("smaclite",),
-        'pip install git+https://github.com/uoe-agents/smaclite, and then: pip install "rtree>=1.3"',
+        'pip install git+https://github.com/uoe-agents/smaclite@0d6abbe, and then: pip install "rtree>=1.3"',
         "smaclite",
         "map_name=MMM",
         "smaclite/.*",
@@ -106,11 +108,11 @@ FAMILIES = (
         "key=pettingzoo.atari.pong_v3",
         remark="and the games' ROMs, which AutoROM downloads",
     ),
-    Family("MAgent2", ("magent2",), "pip install magent2", "pettingzoo", "key=magent2.environments.battle_v4"),
+    Family("MAgent2", ("magent2",), "pip install magent2==0.3.4", "pettingzoo", "key=magent2.environments.battle_v4"),
     Family(
         "MOMAland",
         ("momaland",),
-        "pip install momaland",
+        "pip install momaland==0.2.0",
         "pettingzoo",
         "key=momaland.envs.item_gathering.moitem_gathering_v0",
         remark="rewards are vectors: wrap the game so that each agent has one number",
@@ -118,7 +120,7 @@ FAMILIES = (
     Family(
         "multi-agent MuJoCo",
         ("gymnasium_robotics",),
-        "pip install gymnasium-robotics",
+        "pip install gymnasium-robotics==1.4.2",
         "pettingzoo",
         "key=gymnasium_robotics.envs.multiagent_mujoco.mamujoco_v1",
         "(Fetch|Hand|AdroitHand|FrankaKitchen|PointMaze|AntMaze).*",
@@ -132,7 +134,7 @@ FAMILIES = (
     Family(
         "MiniGrid",
         ("minigrid",),
-        "pip install minigrid",
+        "pip install minigrid==3.2.0",
         "gymnasium",
         "key=minigrid:MiniGrid-Empty-5x5-v0",
         "(MiniGrid|BabyAI)-.*",
@@ -141,7 +143,7 @@ FAMILIES = (
     Family(
         "highway-env",
         ("highway_env",),
-        "pip install highway-env",
+        "pip install highway-env==1.12.1",
         "gymnasium",
         "key=highway_env:highway-v0",
         "(highway|exit|intersection|lane-keeping|merge|parking|racetrack|roundabout|two-way|u-turn)(-.*)?-v.*",

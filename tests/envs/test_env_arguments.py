@@ -9,6 +9,7 @@ import pytest
 
 from cli.compose import compose_config
 from envs.contract.arguments import (
+    in_words,
     require_choice,
     require_known,
     require_number,
@@ -89,3 +90,11 @@ def test_options_that_are_numbers_reach_nowhere():
 def test_the_config_has_the_defaults(env, options):
     defaults = {key: value for key, value in asdict(options()).items() if key not in ("test_mode", "place")}
     assert compose_config("iql", env).config["env_args"] == defaults
+
+
+def test_an_error_without_a_text_is_said_by_where_it_was():
+    assert in_words(ValueError("no")) == "ValueError: no"
+    try:
+        raise AssertionError
+    except AssertionError as error:
+        assert in_words(error).startswith("AssertionError in line ") and in_words(error).endswith(f"of {__file__}")

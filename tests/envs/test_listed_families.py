@@ -35,7 +35,7 @@ def test_the_list_names_every_family_with_what_installs_it(monkeypatch):
     there, missing = text.split("Other packages, and what installs them\n")
     assert "  MPE  " in there and "  level-based foraging  " in missing
     assert re.search(
-        r"RWARE +pip install rware .*; then --env-config=gymma with env_args.key=rware:rware-tiny-2ag", missing
+        r"RWARE +pip install rware==2.0.0 .*; then --env-config=gymma with env_args.key=rware:rware-tiny-2ag", missing
     )
     assert "POGEMA" in missing
 
@@ -109,6 +109,15 @@ def test_another_version_of_a_game_is_played_with_a_warning(key, today, monkeypa
     assert caplog.messages == [f"env_args.key={key}: today's package has {today}, another version, which is played."]
 
 
+@pytest.mark.parametrize(
+    "game",
+    ["magent2.environments.battle_v4", "gymnasium_robotics.envs.multiagent_mujoco.mamujoco_v1"],
+)
+def test_games_of_other_packages_are_found_by_their_names_alone_too(game, monkeypatch):
+    monkeypatch.setattr(modules, "_games_of", lambda package: [game] if game.startswith(f"{package}.") else [])
+    assert modules.present(game.rpartition(".")[2]) == game
+
+
 def test_a_file_of_the_users_comes_before_a_game_of_that_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pistonball_v6.py").write_text("")
@@ -120,7 +129,7 @@ def test_a_file_of_the_users_comes_before_a_game_of_that_name(tmp_path, monkeypa
     [
         (
             ImportError("Hanabi depends on OpenSpiel"),
-            r'OpenSpiel. Install it with: pip install "pettingzoo\[classic\]"',
+            r'OpenSpiel. All that its family needs: pip install "pettingzoo\[classic\]"',
         ),
         (OSError("rom pong is not installed. Use AutoROM"), r"is not installed: OSError: rom pong .* Use AutoROM$"),
     ],

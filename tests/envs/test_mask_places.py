@@ -6,6 +6,7 @@ import pytest
 from gymnasium import spaces
 from pettingzoo import AECEnv, ParallelEnv
 
+from envs.contract.infos import flat
 from envs.contract.mask_place import MaskPlace
 from envs.contract.validation import InvalidEnvironmentError
 from envs.gymnasium.environment import GymnasiumEnv
@@ -240,3 +241,14 @@ def test_a_second_place_that_differs_and_a_mask_without_choices_are_named_once(c
     assert caplog.messages == [
         "env_args.key=Game-v0: info['action_mask'] is not used, since the actions have no choices."
     ]
+
+
+def test_mappings_in_infos_are_flat_and_masks_left_out():
+    info = {
+        "speed": 1,
+        "rewards": {"lane": 0.5, "by": {"car": 2}},
+        "action_mask": {"0": [1]},
+        "one_action_mask": [1],
+        7: 3,
+    }
+    assert flat(info, "action_mask") == {"speed": 1, "rewards/lane": 0.5, "rewards/by/car": 2, 7: 3}

@@ -104,3 +104,12 @@ def test_files_in_the_current_folder_go_by_their_name_too(tmp_path, monkeypatch)
             config_path(name, family)
     with pytest.raises(ConfigError, match=r"there is no config/algs/mine\.yaml\. "):
         config_path("mine", "algs", [])
+
+
+def test_a_name_that_is_nearly_that_of_a_file_in_the_folder_is_understood(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_algorithm.yaml").touch()
+    (tmp_path / "quite_another.yaml").touch()
+    with pytest.raises(ConfigError, match=r"Did you mean 'my_algorithm'\?") as refused:
+        config_path("my_algoritm", "algs")
+    assert "quite_another" not in str(refused.value)

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import MISSING, fields
+from traceback import extract_tb
 from typing import Any
 
 from utils.errors import ConfigError
@@ -51,8 +52,11 @@ def require_choice(where: str, value: Any, allowed: Collection[Any]) -> None:
 
 
 def in_words(error: Exception) -> str:
-    """An error that a package or code of the user's raised."""
-    return f"{type(error).__name__}: {quoted(str(error), 300)}"
+    """An error that a package or code of the user's raised; one without a text by where that was."""
+    name, text = type(error).__name__, str(error)
+    if text or not (places := extract_tb(error.__traceback__)):
+        return f"{name}: {quoted(text, 300)}"
+    return f"{name} in line {places[-1].lineno} of {quoted(places[-1].filename, 300)}"
 
 
 def not_made(what: str, given: Mapping[str, Any], error: Exception) -> ConfigError:

@@ -49,14 +49,18 @@ def without_meaning(info: Mapping[Any, Any], names: Iterable[str] = MEANINGS) ->
     return found
 
 
-def flat(info: Mapping[Any, Any]) -> dict[Any, Any]:
-    """The info with what mappings in it have beside the rest, as `agent_0/speed`: EPyMARL names VMAS's so."""
-    if not any(isinstance(value, Mapping) for value in info.values()):
-        return dict(info)
+def flat(info: Mapping[Any, Any], but: str) -> dict[Any, Any]:
+    """The info with what mappings in it have beside the rest, as `agent_0/speed`: EPyMARL names VMAS's so.
+
+    Args:
+        but: entries whose names end so are left out.
+    """
     found: dict[Any, Any] = {}
     for key, value in info.items():
+        if isinstance(key, str) and key.endswith(but):
+            continue
         if isinstance(value, Mapping):
-            found |= {f"{key}/{name}": inner for name, inner in flat(value).items()}
+            found |= {f"{key}/{name}": inner for name, inner in flat(value, but).items()}
         else:
             found[key] = value
     return found

@@ -134,8 +134,7 @@ class GymnasiumEnv:
         seen, reward, terminated, truncated, info = self._env.step(self._act(actions, 0))
         self._steps += 1
         self._keep(seen, info, bool(terminated))
-        info = flat(info)
-        info = without_meaning({name: value for name, value in info.items() if name != MASK})
+        info = without_meaning(flat(info, but=MASK))
         # an end that lies in the task is one, also at the time limit
         return (
             {"reward": float(reward), **self._kept_of(info)},

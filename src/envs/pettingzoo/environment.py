@@ -8,7 +8,7 @@ from envs.contract.rewards_by_agent import RewardsByAgent
 from envs.contract.validation import InvalidEnvironmentError
 from envs.pettingzoo.declared import EACH, PettingZooGroups, UnlikeAgentsError
 from envs.pettingzoo.game import OWN, REWARDS, STATES
-from envs.pettingzoo.team import OtherActionsError, PettingZooEnv
+from envs.pettingzoo.team import OtherActionsError, PettingZooEnv, PicturesError
 from envs.pettingzoo.zoo import arguments_of
 from utils.errors import ConfigError
 
@@ -20,9 +20,10 @@ _TRIED: set[str] = set()
 
 
 class PettingZoo:
-    """Makes a `PettingZooEnv`, PyMARL's one team with one reward, if agents have one choice each and neither groups nor
-    a reward for each agent are asked for; else a `PettingZooGroups`, which has the arguments. Unequal agents with a
-    reward for each are a team all the same, padded to the largest. The words after `state` are PyMARLzoo+'s (`zoo`)."""
+    """Makes a `PettingZooEnv`, PyMARL's one team with one reward, if agents have one choice each, see no pictures of
+    bytes, and neither groups nor a reward for each agent are asked for; else a `PettingZooGroups`, which has the
+    arguments. Unequal agents with a reward for each are a team all the same, padded to the largest. The words after
+    `state` are PyMARLzoo+'s (`zoo`)."""
 
     def __new__(  # type: ignore[misc]
         cls,
@@ -55,8 +56,8 @@ class PettingZoo:
         )
         if groups is None and reward != EACH:
             try:
-                return PettingZooEnv(key, time_limit, kwargs, reward, seed, state)
-            except OtherActionsError:
+                return PettingZooEnv(key, time_limit, kwargs, reward, seed, state, flat=False)
+            except (OtherActionsError, PicturesError):
                 pass
         try:
             return PettingZooGroups(key, time_limit, kwargs, reward, groups, seed, state)
@@ -64,9 +65,10 @@ class PettingZoo:
             if groups is not None:
                 raise
             try:
-                return RewardsByAgent(PettingZooEnv(key, time_limit, kwargs, "sum", seed, state))
+                env = PettingZooEnv(key, time_limit, kwargs, "sum" if reward == EACH else reward, seed, state)
             except OtherActionsError:
                 raise unlike from None
+            return RewardsByAgent(env) if reward == EACH else env
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:

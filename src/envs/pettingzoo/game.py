@@ -183,9 +183,11 @@ class ParallelGame:
         """
         if not step.ended:
             return {}
-        said = flat(getattr(self._env, "info", {}))
-        said |= {f"{agent}_{key}": value for agent, info in step.infos.items() for key, value in flat(info).items()}
-        return without_meaning({key: value for key, value in said.items() if not str(key).endswith(MASK)})
+        said = flat(getattr(self._env, "info", {}), but=MASK)
+        said |= {
+            f"{agent}_{key}": value for agent, info in step.infos.items() for key, value in flat(info, MASK).items()
+        }
+        return without_meaning(said)
 
     def _fault(self, what: str) -> InvalidEnvironmentError:
         return InvalidEnvironmentError(f"env_args.key={self._key}, {moment(self._steps)}: {what}.")

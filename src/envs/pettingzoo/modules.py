@@ -24,6 +24,8 @@ from utils.plain_values import quoted
 # those that `requirements-envs.txt` installs; other modules are the user's
 PACKAGES = ("mpe2", "pettingzoo")
 VERSION = re.compile(r"_v\d+$")
+# those whose games are found by their names alone
+NAMED = (*PACKAGES, "magent2", "gymnasium_robotics")
 # families that have left PettingZoo
 MOVED = {"pettingzoo.mpe.": "mpe2.", "pettingzoo.magent.": "magent2.environments."}
 MOVED["gymnasium_robotics.mamujoco"] = "gymnasium_robotics.envs.multiagent_mujoco.mamujoco"
@@ -78,7 +80,7 @@ def present(key: str) -> str:
     package = moved.partition(".")[0]
     if not VERSION.search(moved) or (not alone and package not in PACKAGES):
         return moved
-    games = [game for name in (PACKAGES if alone else (package,)) for game in _games_of(name)]
+    games = [game for name in (NAMED if alone else (package,)) for game in _games_of(name)]
     named = {game: game.rpartition(".")[2] if alone else game for game in games}
     if found := [game for game, name in named.items() if name == moved]:
         return found[0]
@@ -156,7 +158,7 @@ def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
         return maker_of(key, module)(**arguments)
     except (ImportError, OSError) as error:
         # of the libraries that it needs; or the ROMs of Atari, of which the error says where they come from
-        missing = f". Install it with: {_command(module.__name__)}" if isinstance(error, ImportError) else ""
+        missing = f". All that its family needs: {_command(module.__name__)}" if isinstance(error, ImportError) else ""
         raise ConfigError(
             f"env_args.key={quoted(key)} needs what is not installed: {in_words(error)}{missing}"
         ) from error

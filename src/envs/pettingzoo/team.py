@@ -17,6 +17,10 @@ class OtherActionsError(ConfigError):
     """Agents have other actions than one choice each."""
 
 
+class PicturesError(ConfigError):
+    """Agents see pictures, which are no vectors of floats."""
+
+
 class PettingZooEnv(ParallelGame, MultiAgentEnv):
     """Any `parallel_env` whose agents have Discrete actions, as a team with one reward.
 
@@ -32,6 +36,7 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
         seed: given to the first reset; None: a random one.
         state: "own", the environment's, or that of "observations" if it has none; "observations": always those of all
             agents side by side.
+        flat: flatten pictures of bytes, too; False: refuse them.
 
     Raises:
         ConfigError: the package is missing, or the arguments do not fit it.
@@ -45,12 +50,16 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
         reward: str = "sum",
         seed: int | None = None,
         state: str = OWN,
+        flat: bool = True,
     ):
         games.require_arguments(key, time_limit, kwargs)
         require_choice("env_args.reward", reward, REWARDS)
         super().__init__(games.made(key, time_limit, kwargs), key, time_limit, seed, state)
         self._n_actions = [self._count_actions(key, agent) for agent in self._agents]
         self.players = {agent: self.player(agent) for agent in self._agents}
+        if not flat and any(map(_sees_pictures, self.players.values())):
+            self._env.close()
+            raise PicturesError(f"env_args.key={key}: agents see pictures.")
         self._obs_size = max(map(_flat_size, self.players.values()))
         self._reward = reward
         self.n_agents = len(self._agents)
@@ -126,6 +135,10 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
             [*MOVES, *own[len(MOVES) :]] if name in moving and count == len(MOVES) else own
             for name, count, own in zip(self._agents, self._n_actions, names, strict=True)
         ]
+
+
+def _sees_pictures(agent: Agent) -> bool:
+    return any(len(field.shape) == 3 and field.dtype == "uint8" for field in agent.observations.values())
 
 
 def _flat_size(agent: Agent) -> int:

@@ -9,13 +9,14 @@ import numpy as np
 from envs.contract.arguments import LARGEST, not_made, require_choice, require_number
 from envs.contract.optional import require
 from envs.contract.reaches import OF_ALL, nowhere
+from envs.families import installing
 from envs.multiagentenv import MultiAgentEnv
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
 REACHES = {**OF_ALL, **nowhere("map_name time_limit use_cpp_rvo2")}
 # the package's pin of rtree has no wheels for Python 3.11 and later
-INSTALL = 'pip install git+https://github.com/uoe-agents/smaclite, and then: pip install "rtree>=1.3"'
+INSTALL = str(installing("smaclite"))
 INSTALL_RVO2 = "pip install git+https://github.com/micadam/SMAClite-Python-RVO2 (it needs CMake and a C++ compiler)"
 IDS, VERSION = "smaclite/", "-v0"
 # a map file of the user's, which has no name

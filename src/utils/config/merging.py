@@ -12,7 +12,7 @@ from utils.config.epymarl_keys import PRESETS, instead_of
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
-from utils.nearest import suggestion
+from utils.nearest import nearest, suggestion
 from utils.plain_values import quoted
 
 CONFIG_DIR = Path(__file__).resolve().parents[3] / "config"
@@ -63,6 +63,10 @@ def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), 
     if os.path.basename(name) == name and os.path.isfile(theirs := CONFIG_DIR / family / f"{PRESETS}{name}.yaml"):
         return theirs
     names = config_names(family) + (parameter_names() if family == "algs" else [])
+    # of the user's files, only what is like this name: there may be any others
+    files = [path for folder in folders for path in Path(folder).glob("*") if path.suffix in endings]
+    like = nearest(name, (path.stem for path in files))
+    names += [like] if like else []
     nor = f", nor such a file in {_listed(folders)}" if folders else ""
     raise ConfigError(
         f"{key}: there is no config/{family}/{given}.yaml{nor}.{instead_of(name) or suggestion(name, sorted({*names}))}"
