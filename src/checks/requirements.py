@@ -1,11 +1,13 @@
 """Can the chosen parts take the environment's declared fields? Known once the environment exists."""
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 from checks.parts import ChosenParts
 from checks.registries import REGISTRIES
 from envs.contract.fields import EnvSpec
+from envs.contract.infos import warn_once
 from utils.errors import ConfigError
 
 # Features that PyMARL's environments lack, and the parts that must take them: those that are built in, or
@@ -25,6 +27,9 @@ INSTEAD = {
         "Use mixer=null, with which each agent learns from its own reward, as the presets iql and epymarl_iql do"
     )
 }
+
+# the fewest pixels of a picture's side that agent=cnn takes
+SIDE = 4
 
 # traits of agents: whether an environment shows what they need to see, and the words if it does not
 SEES = {
@@ -72,6 +77,8 @@ def check_requirements(spec: EnvSpec, config: Mapping[str, Any]) -> None:
     for trait, (shows, what) in SEES.items():
         if parts.traits("agent").get(trait) and not shows(spec):
             raise ConfigError(f"agent={config['agent']}: the environment shows {what}.")
+    if parts.traits("agent").get("sees_rows") and (caution := _of_pictures(spec, config["agent"])):
+        warn_once(caution)
     for feature, why in requirements_of(spec).items():
         for kind in TAKEN_BY[feature]:
             entry, registry = parts.entry(kind), REGISTRIES[kind]
@@ -82,6 +89,17 @@ def check_requirements(spec: EnvSpec, config: Mapping[str, Any]) -> None:
             taking = [name for name in registry if feature in registry.entry(name).traits.get("takes", ())]
             remedy = f"These do: {', '.join(taking)}." if taking else _remedy(feature, kind, config)
             raise ConfigError(f"{kind}={config[kind]} does not go with env={config['env']}, which has {why}. {remedy}")
+
+
+def _of_pictures(spec: EnvSpec, agent: str) -> str:
+    """What to know of an agent that sees a picture as a row of numbers; "" without pictures."""
+    for path, field in spec.of_kind("observation").items():
+        picture = field.group is not None and len(field.shape) == 3 and field.dtype == "uint8"
+        # smaller ones are not for convolutions
+        if picture and not field.about and sorted(field.shape)[1] >= SIDE:
+            numbers = f"{prod(field.shape):,}"
+            return f"agent={agent} sees the picture '{path}' as a row of {numbers} numbers; agent=cnn has convolutions."
+    return ""
 
 
 def _remedy(feature: str, kind: str, config: Mapping[str, Any]) -> str:

@@ -58,3 +58,25 @@ def test_agents_that_need_to_see_what_the_environment_does_not_show(agent, shown
     check_requirements(spec, config | {"agent": "rnn"})
     spec.fields.update({path: FieldSpec("observation", shape) for path, shape in shown.items()})
     check_requirements(spec, config)
+
+
+@pytest.mark.parametrize(
+    ("agent", "field", "warned"),
+    [
+        ("ff", {}, True),
+        ("lstm", {}, True),
+        ("cnn", {}, False),
+        ("ff", {"dtype": "float32"}, False),
+        ("ff", {"about": {"categories": (3, 4, 5)}}, False),
+        ("ff", {"shape": (3, 50, 3)}, False),
+    ],
+)
+def test_an_agent_that_sees_pictures_as_rows_is_said(agent, field, warned, monkeypatch, caplog):
+    monkeypatch.setattr("envs.contract.infos._warned", set())
+    config = {"env": "skirmish", "mac": "basic_mac", "learner": "q_learner", "mixer": None, "agent": agent}
+    spec = pymarl_spec(SIZES)
+    spec.fields["obs/camera"] = FieldSpec("observation", **{"shape": (40, 50, 3), "dtype": "uint8", **field})
+    check_requirements(spec, config)
+    check_requirements(spec, config)
+    text = f"agent={agent} sees the picture 'obs/camera' as a row of 6,000 numbers; agent=cnn has convolutions."
+    assert caplog.messages == ([text] if warned else [])

@@ -21,12 +21,14 @@ REGISTRY.declare(
     "modules.agents.rnn_agent:RNNAgent",
     "linear, GRU cell, linear (PyMARL)",
     memory=True,
+    sees_rows=True,
     options=WIDTHS | LAYER_NORM | USE_RNN,
 )
 REGISTRY.declare(
     "ff",
     "modules.agents.ff_agent:FFAgent",
     "feed-forward, three linear layers, no memory",
+    sees_rows=True,
     options={
         **WIDTHS,
         **LAYER_NORM,
@@ -38,10 +40,16 @@ REGISTRY.declare(
     "modules.agents.rnn_agent:RNNLayerNormAgent",
     "linear, GRU cell, linear, with layer normalisation (PQN)",
     memory=True,
+    sees_rows=True,
     options=WIDTHS | USE_RNN,
 )
 REGISTRY.declare(
-    "lstm", "modules.agents.lstm_agent:LSTMAgent", "linear, LSTM cell, linear", memory=True, options=WIDTHS | LAYER_NORM
+    "lstm",
+    "modules.agents.lstm_agent:LSTMAgent",
+    "linear, LSTM cell, linear",
+    memory=True,
+    sees_rows=True,
+    options=WIDTHS | LAYER_NORM,
 )
 REGISTRY.declare(
     "cnn",
