@@ -47,6 +47,7 @@ def test_what_a_key_stands_for_follows_it_unless_it_is_typed():
         ("mappo", ["critic_type=ac_critic"], {"critic": "own", "share_critic_params": True, "critic_agent_id": True}),
         ("ippo", ["critic_type=cv_critic_ns"], {"critic": "state", "share_critic_params": False}),
         ("mappo", ["obs_individual_obs=True"], {"critic_all_obs": True}),
+        ("mappo", ["obs_individual_obs=False"], {"critic_all_obs": False}),
         ("coma", ["obs_individual_obs=False"], {"critic_own_obs": False}),
         ("epymarl_mappo", ["lr=0.002"], {"lr": 0.002, "critic_lr": 0.002}),
         ("epymarl_mappo", ["lr=0.002", "critic_lr=0.1"], {"critic_lr": 0.1}),
