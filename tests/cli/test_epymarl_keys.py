@@ -108,7 +108,14 @@ def test_presets_that_are_missing_say_why(name):
         (
             POLICY | {"critic_type": "cv_critic", "obs_individual_obs": True, "lr": 0.1},
             "epymarl_mappo",
-            {"critic_all_obs": True, "critic_last_actions": True, "lr": 0.1, "critic_lr": None, "gamma": 0.99},
+            {
+                "critic_all_obs": True,
+                "critic_last_actions": True,
+                "lr": 0.1,
+                "critic_lr": None,
+                "gamma": 0.99,
+                "runner": "episodes",
+            },
         ),
         (
             POLICY | SEPARATE | {"critic_type": "ac_critic", "hidden_dim": 8},

@@ -39,6 +39,8 @@ POLICY_LEARNERS: dict[str, dict[str | None, str]] = {
     "actor_critic_learner": {"own": "ia2c", "state": "maa2c"},
     "ppo_learner": {"own": "ippo", "state": "mappo"},
 }
+# runners -> those that play the same episodes, compiled games as one batch
+RUNNERS = {"parallel": "episodes"}
 SEPARATE = {"agent": "rnn_ns", "mac": "non_shared_mac"}
 # keys that EPyMARL's learners do not read, either
 IDLE = ("optim_alpha", "optim_eps", "critic_q_fn", "critic_baseline_fn", "critic_train_mode", "critic_train_reps")
@@ -76,6 +78,7 @@ def epymarls_config(path: Path, content: Mapping[str, Any]) -> tuple[dict[str, A
     has_critic = theirs["learner"] in POLICY_LEARNERS
     idle = [key for key in content if key in IDLE]
     taken = {key: value for key, value in theirs.items() if key not in (*IDLE, *SEPARATE, "critic_type", "learner")}
+    taken["runner"] = RUNNERS.get(taken["runner"], taken["runner"])
     config["rnn_hidden_dim"] = taken.pop("hidden_dim")
     sees_own = taken.pop("obs_individual_obs")
     if not separate[0]:
