@@ -10,6 +10,7 @@ of a shared machine disturb less.
 """
 
 import argparse
+import contextlib
 import os
 import re
 import select
@@ -133,20 +134,23 @@ def rate(command: list[str], folder: Path, seconds: float) -> Rate:
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
     ) as program:
-        assert program.stdout is not None
-        os.set_blocking(program.stdout.fileno(), False)
-        rest, until = b"", 0.0
-        patience = time.monotonic() + 300  # for rollouts that take longer than a turn
-        while program.poll() is None and time.monotonic() < (until if len(points) > 1 else patience):
-            select.select([program.stdout], [], [], 0.2)
-            *lines, rest = (rest + (program.stdout.read() or b"")).split(b"\n")
-            output += [line.decode(errors="replace") for line in lines]
-            steps = [int(match[1]) for line in output[-len(lines) :] if lines and (match := REPORT.search(line))]
-            if steps:
-                if not points:
-                    until = time.monotonic() + seconds
-                points.append((time.monotonic(), processor_seconds(program.pid), steps[-1]))
-        os.killpg(program.pid, signal.SIGKILL)
+        try:
+            assert program.stdout is not None
+            os.set_blocking(program.stdout.fileno(), False)
+            rest, until = b"", 0.0
+            patience = time.monotonic() + 300  # for rollouts that take longer than a turn
+            while program.poll() is None and time.monotonic() < (until if len(points) > 1 else patience):
+                select.select([program.stdout], [], [], 0.2)
+                *lines, rest = (rest + (program.stdout.read() or b"")).split(b"\n")
+                output += [line.decode(errors="replace") for line in lines]
+                steps = [int(match[1]) for line in output[-len(lines) :] if lines and (match := REPORT.search(line))]
+                if steps:
+                    if not points:
+                        until = time.monotonic() + seconds
+                    points.append((time.monotonic(), processor_seconds(program.pid), steps[-1]))
+        finally:  # its workers, too
+            with contextlib.suppress(ProcessLookupError):  # it has ended
+                os.killpg(program.pid, signal.SIGKILL)
     if len(points) < 2:
         sys.exit("\n".join([" ".join(command), *output[-20:], "It made fewer than two reports."]))
     (start, spent, first), (end, spent_then, last) = points[0], points[-1]
