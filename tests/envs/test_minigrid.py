@@ -32,7 +32,7 @@ def test_cells_are_categories_and_the_mission_is_left_out():
     observed = {path: field for path, field in env.fields().items() if field.kind == "observation"}
     assert [*observed] == ["obs/direction", IMAGE]
     assert observed[IMAGE].about == {"categories": minigrid_standin.SIZES}
-    assert observed[IMAGE].shape == (7, 7, 3) and env.unread == ["obs/mission"]
+    assert observed[IMAGE].shape == (7, 7, 3) and env._shown.unread == ["obs/mission"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_environment_says_its_limit():
 
 def test_words_of_a_mission():
     env = GymnasiumEnv(KEY, words=6)
-    assert env.fields()["obs/mission"].shape == (96,) and env.unread == []
+    assert env.fields()["obs/mission"].shape == (96,) and env._shown.unread == []
     env.reset()
     seen = env.observe()["obs/mission"].reshape(6, 16)
     assert set(np.unique(seen[:5])) == {-1, 1}
