@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from checks.parts import ChosenParts
 from checks.registries import REGISTRIES
-from envs import batched_names, has_batched_form
+from envs import batched_names, has_batched_form, why_together
 from runners.sources import why_whole
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -144,6 +144,7 @@ def _check_source(parts: ChosenParts) -> None:
                 f"env={env}{these} does not. These do: {', '.join(batched_names())}. "
                 "Use vector_env=workers or in_process for the others."
             )
+        _check_together(parts)
         if config["env_threads"] > 1 and not takes_threads(env):
             raise ConfigError(
                 f"env_threads={config['env_threads']}: env={env} steps its copies in one thread. Use env_threads=1. "
@@ -155,6 +156,16 @@ def _check_source(parts: ChosenParts) -> None:
             "double_buffering=on steps one half of the environments while the other half is decided for, which does "
             f"not work here, because {why}. Use double_buffering=off."
         )
+
+
+def _check_together(parts: ChosenParts) -> None:
+    """Refuse a runner whose copies restart while others play, where the batch cannot do that."""
+    config, outlasts = parts.config, parts.traits("runner").get("outlasts")
+    restarts = outlasts is not None and all(config[key] == value for key, value in outlasts.items())
+    if (restarts or parts.traits("runner").get("cuts_episodes")) and (
+        why := why_together(config["env"], config["env_args"])
+    ):
+        raise ConfigError(f"runner={parts.name('runner')}: {why}")
 
 
 def _check_streams(parts: ChosenParts) -> None:

@@ -40,7 +40,8 @@ REGISTRY.declare(
     reaches="envs.small.smaclite:REACHES",
 )
 # `reaches`: what its arguments may do beyond the results of a run (`envs.contract.reaches`); one that declares none may
-# `batched`: the form of many copies; `batched_if`: says for which arguments it exists
+# `batched`: the form of many copies; `batched_if`: says for which arguments it exists; `together_if`: for which its
+# copies cannot begin an episode while others play: a function of them that returns why, or ""
 REGISTRY.declare(
     "pettingzoo",
     "envs.pettingzoo.environment:PettingZoo",
@@ -73,11 +74,12 @@ REGISTRY.declare(
 )
 REGISTRY.declare(
     "gymnasium",
-    "envs.gymnasium.environment:GymnasiumEnv",
-    "any environment of Gymnasium, one agent",
-    batched="envs.gymnasium.cartpole:CartPoleBatch",
-    batched_if="envs.gymnasium.cartpole:is_cartpole",
-    reaches="envs.gymnasium.tasks:REACHES",
+    "envs.gymnasium.form:Gymnasium",
+    "any environment of Gymnasium, one agent; vectorised ones, and EnvPool's, as one batch",
+    batched="envs.gymnasium.form:batch",
+    batched_if="envs.gymnasium.form:has_batch",
+    together_if="envs.gymnasium.form:why_together",
+    reaches="envs.gymnasium.form:REACHES",
     light=True,
 )
 REGISTRY.declare(
@@ -206,6 +208,11 @@ def why_sole(name: str, env_args: Mapping[str, Any]) -> str:
     return loaded(REGISTRY.entry(name).traits.get("sole_if", _never))(**env_args)
 
 
+def why_together(name: str, env_args: Mapping[str, Any]) -> str:
+    """Why the copies of the batch with these arguments begin their episodes together, or ""."""
+    return loaded(REGISTRY.entry(name).traits.get("together_if", _never))(**env_args)
+
+
 def live_options(name: str) -> Mapping[str, Option]:
     """The arguments of an environment that may change over a run; of an unknown one there are none."""
     return loaded(REGISTRY.entry(name).traits.get("live", {})) if name in REGISTRY else {}
@@ -238,4 +245,5 @@ __all__ = [
     "live_options",
     "reaches_of",
     "why_sole",
+    "why_together",
 ]

@@ -156,6 +156,14 @@ FAMILIES = (
         "gymnasium",
         "key=dm_control/cheetah-run-v0",
     ),
+    Family(
+        "EnvPool",
+        ("envpool",),
+        "pip install envpool",
+        "gymnasium",
+        "key=envpool:CartPole-v1",
+        remark="all copies as one batch: batch_size_run=64 vector_env=batched",
+    ),
     Family("SMAC", ("smac",), SC2, "sc2", "map_name=3s5z", remark="and the game"),
     Family(
         "SMACv2",

@@ -23,7 +23,7 @@ class BatchedCopies(LocalCopies):
         self.env = self.first = env
         self.spec = spec_of(env, size)
         self.by_copy = bool(getattr(env, "state_by_copy", False))
-        self._nothing_lost = np.zeros(size, dtype=bool)
+        self._loses, self._nothing_lost = hasattr(env, "lost"), np.zeros(size, dtype=bool)
 
     def reset(self, which: np.ndarray | None = None) -> None:
         self.env.reset(which)
@@ -31,7 +31,7 @@ class BatchedCopies(LocalCopies):
     def step(self, actions: Mapping[str, np.ndarray]) -> StepOutcome:
         if self.spec.declared:
             values, terminated, truncated, *_ = self.env.step(actions)
-            return StepOutcome(values, terminated, truncated, self._nothing_lost)
+            return StepOutcome(values, terminated, truncated, self.env.lost if self._loses else self._nothing_lost)
         reward, ended, truncated = self.env.step(actions["actions"])
         if not ended.dtype == truncated.dtype == bool:  # the runner's checks report the problem
             return StepOutcome({"reward": reward}, ended, truncated, self._nothing_lost)

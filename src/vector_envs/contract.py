@@ -105,7 +105,8 @@ class BatchedEnv(Protocol):
     which `seed` is a list of B seeds, one for each copy, or None. It may also have the methods of `MultiAgentEnv` for
     replays, `infos_at(rows) -> list[dict]`, what `info` returns of the copies `rows`, int64, without a call for each of
     thousands, and `state_dict() -> dict` and `load_state_dict(state)` of all copies; then a resumed run continues
-    exactly, also during episodes. One that declares `fields()` takes and returns the same as `Copies`.
+    exactly, also during episodes. One that declares `fields()` takes and returns the same as `Copies`; where it
+    may lose an episode, its attribute `lost` says which the last step has lost, as in `StepOutcome`.
 
     A class with a parameter `threads` gets the number of threads that may step its copies (`env_threads`); what it does
     must not depend on it. Its class method `copies_per_thread(**env_args)` may say for how many copies one pays.

@@ -20,8 +20,15 @@ ALGORITHMS = {
     "dm_control": ("ppo", {}),
     "MiniGrid": ("ppo", {"agent": "cnn", "env_args": {"words": 12}}),
 }
+# those whose copies are one batch, by an algorithm that learns from pieces of episodes
+IN_ONE = {"VMAS": "pqn_vdn", "EnvPool": "ppo"}
 # games that are started, and those whose rewards have to be wrapped
 LEFT_OUT = ("SMAC", "SMACv2", "MOMAland", "PettingZoo atari")
+
+
+def env_args_of(family, **more):
+    name, _, value = family.key.partition("=")
+    return {name: value, "time_limit": 20, **more}
 
 
 @pytest.mark.slow
@@ -30,7 +37,18 @@ def test_it_trains(tmp_path, monkeypatch, family):
     if not family.installed():
         pytest.skip(f"not installed: {family.install}")
     algorithm, changes = ALGORITHMS.get(family.title, ("iql", {}))
-    name, _, value = family.key.partition("=")
-    env_args = {name: value, "time_limit": 20, **changes.get("env_args", {})}
+    env_args = env_args_of(family, **changes.get("env_args", {}))
     config = {**changes, "env_args": env_args, "runner": "episode", "t_max": 100}
     assert_learnt(train(tmp_path, monkeypatch, algorithm, family.door, **config), 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", [one for one in FAMILIES if one.title in IN_ONE], ids=lambda one: one.title)
+def test_copies_train_as_one_batch(tmp_path, monkeypatch, family):
+    if not family.installed():
+        pytest.skip(f"not installed: {family.install}")
+    config = {"runner": "rollout", "rollout_steps": 8, "batch_size_run": 4, "vector_env": "batched", "epochs": 1}
+    updates = train(
+        tmp_path, monkeypatch, IN_ONE[family.title], family.door, **config, minibatches=1, env_args=env_args_of(family)
+    )
+    assert_learnt(updates, 3)
