@@ -131,6 +131,13 @@ REGISTRY.declare(
     light=True,
 )
 REGISTRY.declare(
+    "jax",
+    "envs.jax_games.environment:JaxEnv",
+    "environments written in JAX: SMAX, MABrax and others of JaxMARL, Jumanji's, files of your own",
+    batched="envs.jax_games.environment:JaxBatch",
+    reaches="envs.jax_games.options:REACHES",
+)
+REGISTRY.declare(
     "entities",
     "envs.entities.adapter:EntityEnv",
     "environments of entities, in the words of entity-gym: the user's own, and games",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 # Muster has compiled these games, too
 OF_PACKAGE = "the package's own, with env_args.compiled=False"
+JAX = "pip install -r requirements-jax.txt"
 INSTALL_ENVS, SC2 = "pip install -r requirements-envs.txt", "bash install_sc2.sh --accept-eula"
 
 
@@ -164,6 +165,9 @@ FAMILIES = (
         "key=envpool:CartPole-v1",
         remark="all copies as one batch: batch_size_run=64 vector_env=batched",
     ),
+    Family("JaxMARL: SMAX", ("jax", "jaxmarl"), JAX, "jax", "key=smax-3m", remark="and its MPE, Overcooked and others"),
+    Family("JaxMARL: MABrax", ("jax", "jaxmarl", "brax"), JAX, "jax", "key=jaxmarl:halfcheetah_6x1"),
+    Family("Jumanji", ("jax", "jumanji"), JAX, "jax", "key=jumanji:Cleaner-v0", remark="those of several agents"),
     Family("SMAC", ("smac",), SC2, "sc2", "map_name=3s5z", remark="and the game"),
     Family(
         "SMACv2",

@@ -18,10 +18,17 @@ ALGORITHMS = {
     "Box2D": ("ppo", {"agent": "cnn"}),
     "Atari": ("ppo", {"agent": "cnn"}),
     "dm_control": ("ppo", {}),
+    "JaxMARL: MABrax": ("mappo", {}),
     "MiniGrid": ("ppo", {"agent": "cnn", "env_args": {"words": 12}}),
 }
 # those whose copies are one batch, by an algorithm that learns from pieces of episodes
-IN_ONE = {"VMAS": "pqn_vdn", "EnvPool": "ppo"}
+IN_ONE = {
+    "VMAS": "pqn_vdn",
+    "EnvPool": "ppo",
+    "JaxMARL: SMAX": "pqn_vdn",
+    "JaxMARL: MABrax": "ppo",
+    "Jumanji": "pqn_vdn",
+}
 # games that are started, and those whose rewards have to be wrapped
 LEFT_OUT = ("SMAC", "SMACv2", "MOMAland", "PettingZoo atari")
 
