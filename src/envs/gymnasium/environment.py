@@ -1,5 +1,6 @@
 """Any environment of Gymnasium (Towers et al. 2024), as one agent in one group."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,10 +9,11 @@ import numpy as np
 from envs.contract.fields import AGENTS, FieldSpec
 from envs.gymnasium import drawings, states, tasks
 from envs.gymnasium.parts import mask_place
-from envs.gymnasium.shown import Shown, plain_info
+from envs.gymnasium.shown import SEE_WORDS, Shown, plain_info
 from utils.errors import ConfigError
 from utils.plain_values import quoted
 
+log = logging.getLogger("muster")
 MOST_WORDS = 1000
 
 
@@ -74,12 +76,17 @@ class GymnasiumEnv:
     def check_args(cls, **env_args: Any) -> None:
         require_kinds(env_args)
         env = cls(**env_args)
-        env._shown.warn_of_texts()
+        env._warn_of_texts()
         env.close()
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
         return "key", [(key, "") for key in tasks.registered()]
+
+    def _warn_of_texts(self) -> None:
+        """Log which texts the agent does not see."""
+        for path in self._shown.unread:
+            log.warning(f"env_args.key={self.key}: '{path}' is a text, which is left out. {SEE_WORDS}")
 
     def fields(self) -> dict[str, FieldSpec]:
         return self._shown.fields()

@@ -43,26 +43,36 @@ class Gymnasium:
         observe: list[int] | None = None,
         infos: list[str] | None = None,
         observation_key: str | None = None,
+        words: int = 0,
         vectorised: bool = False,
         seed: int | None = None,
     ) -> GymnasiumEnv | VectorisedEnv:
         if not vector_forms.is_vectorised(key, vectorised):
-            return GymnasiumEnv(key, kwargs, wrappers, time_limit, observe, infos, observation_key, seed)
-        _require_no_wrappers(key, wrappers)
-        words = {"observe": observe, "infos": infos, "observation_key": observation_key}
-        return VectorisedEnv(seed, key=key, kwargs=kwargs, time_limit=time_limit, **words)
+            return GymnasiumEnv(key, kwargs, wrappers, time_limit, observe, infos, observation_key, words, seed)
+        _require_of_many(key, wrappers, words)
+        seen = {"observe": observe, "infos": infos, "observation_key": observation_key}
+        return VectorisedEnv(seed, key=key, kwargs=kwargs, time_limit=time_limit, **seen)
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
         require_kinds(env_args)
-        cls(**env_args).close()
+        of_one = {name: value for name, value in env_args.items() if name != "vectorised"}
+        if vector_forms.is_vectorised(of_one.get("key", "CartPole-v1"), env_args.get("vectorised", False)):
+            cls(**env_args).close()
+        else:
+            GymnasiumEnv.check_args(**of_one)
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
         return GymnasiumEnv.scenarios()
 
 
-def _require_no_wrappers(key: str, wrappers: Any) -> None:
+def _require_of_many(key: str, wrappers: Any, words: int) -> None:
+    """Refuse what is of one copy only. Raises ConfigError."""
+    if words:
+        raise ConfigError(
+            f"env_args.words: env_args.key={key} is many copies at once, whose texts are not read. Leave it out."
+        )
     if wrappers:
         raise ConfigError(
             f"env_args.wrappers: env_args.key={key} is many copies at once, and these go round one. Wrap it in a class "
@@ -79,13 +89,14 @@ def batch(
     batch_size: int,
     key: str = "CartPole-v1",
     wrappers: Any = None,
+    words: int = 0,
     vectorised: bool = False,
     seed: Any = None,
     **env_args: Any,
 ) -> Any:
     """B copies as one environment."""
     if vector_forms.is_vectorised(key, vectorised):
-        _require_no_wrappers(key, wrappers)
+        _require_of_many(key, wrappers, words)
         return VectorBatch(batch_size, key, seed=seed, **env_args)
     return CartPoleBatch(batch_size, key, seed=seed, **env_args)
 

@@ -1,6 +1,5 @@
 """What an environment of Gymnasium shows and takes, as declared fields, and its values as theirs."""
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,6 @@ from envs.gymnasium.parts import part_of
 from utils.errors import ConfigError
 from utils.plain_values import quoted
 
-log = logging.getLogger("muster")
 SEE_WORDS = "env_args.words=12 shows it, if it never has more than 12 words."
 
 
@@ -71,11 +69,6 @@ class Shown:
     def note_first(self, info: Mapping[str, Any]) -> None:
         """Note from a first info whether there are masks of branches."""
         self.masked = self.masked or info.get(MASK) is not None
-
-    def warn_of_texts(self) -> None:
-        """Log which texts the agent does not see."""
-        for path in self.unread:
-            log.warning(f"env_args.key={self.key}: '{path}' is a text, which is left out. {SEE_WORDS}")
 
     def fields(self) -> dict[str, FieldSpec]:
         fields = dict(self._observations)
