@@ -48,7 +48,17 @@ class Functions:
         return random.fold_in(random.fold_in(random.PRNGKey(seed), episode), t)
 
     def _begun(self, seed: Any, episode: Any) -> tuple[Any, View]:
-        return self.game.reset(self._key(seed, episode, 0))
+        return self._strong(self.game.reset(self._key(seed, episode, 0)))
+
+    def _strong(self, tree: Any) -> Any:
+        """The same, without JAX's weak types: arrays that differ in these are compiled for once more."""
+        jax = self.jax
+
+        def strong(leaf: Any) -> Any:
+            is_key = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+            return leaf if is_key else jax.lax.convert_element_type(leaf, leaf.dtype)
+
+        return jax.tree.map(strong, tree)
 
     def _stepped(self, copy: Copies, action: Any) -> Copies:
         """One copy after a step; one whose episode is over stays as it is."""
@@ -70,7 +80,7 @@ class Functions:
         def kept(old: Any, new: Any) -> Any:
             return jnp.where(copy.over, old, new if new.dtype == old.dtype else new.astype(old.dtype))
 
-        return self.jax.tree.map(kept, copy, after)
+        return self._strong(self.jax.tree.map(kept, copy, after))
 
     def _placed(self, copies: Copies, rows: Any, begun: tuple[Any, View]) -> Copies:
         """The copies, of which `rows` have begun an episode."""
