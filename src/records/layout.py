@@ -21,6 +21,8 @@ EPISODES, SUMMARY, DONE, DIAGNOSTICS = "episodes.csv", "summary.html", "done.jso
 BEST_EPISODES, BEST_EPISODE = "best_episodes", "best_episode.json"
 # a subfolder for each suite of runs; and in that: its runs, frozen, and the marks of its stop
 SUITES, SUITE, STOP = "suites", "suite.json", "stop"
+# in the folder of all suites: how fast short trainings were, by machine
+SPEEDS = "speeds.json"
 # in a suite's folder: a file for each attempt at each run, and what the runs print
 ATTEMPTS, OUTPUT = "attempts", "output"
 # there, too: marks of runs that are not wanted any more, and a subfolder for each search that learns from its trials

@@ -59,7 +59,8 @@ def test_a_row_more_moves_nothing_and_a_changed_config_is_a_new_run(suite, tmp_p
 
 def test_a_dry_run_lists_the_runs_and_their_commands(suite, tmp_path, capsys):
     assert suite("run", "tiny.yaml", "--dry-run") == 0
-    lines = capsys.readouterr().out.splitlines()[1:]
+    _, *lines, time = capsys.readouterr().out.splitlines()
+    assert time.startswith("How long it takes is not known: ") and time.endswith("src/suite.py estimate tiny.yaml")
     assert len(lines) == 4 and not (tmp_path / "results").exists()
     assert "--config=qmix --env-config=two_step with test_nepisode=4 t_max=20 label='qmix' seed=1" in lines[0]
 

@@ -46,6 +46,7 @@ def test_a_system_that_cannot_fork_is_refused(suite, tmp_path, monkeypatch, caps
     monkeypatch.delattr(os, "fork")
     assert suite("run", "tiny.yaml") == 2
     assert "error: suite.py run forks a process for each run, which this system cannot." in capsys.readouterr().err
+    assert suite("estimate", "tiny.yaml") == 2 and "suite.py estimate forks" in capsys.readouterr().err
     assert not (tmp_path / "results").exists()
     assert suite("run", "tiny.yaml", "--dry-run") == 0
 

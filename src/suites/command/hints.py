@@ -1,5 +1,6 @@
 """Commands of `suite.py` as messages name them."""
 
+import argparse
 import shlex
 from pathlib import Path
 
@@ -16,7 +17,16 @@ def command(folder: SuiteFolder, word: str) -> str:
     if word == "run" and suite not in suite_names():
         file = folder.content().get("file")
         suite = file if isinstance(file, str) and file.isprintable() else suite
+    return _joined(word, suite, folder.results)
+
+
+def estimate_command(options: argparse.Namespace) -> str:
+    """`python src/suite.py estimate SUITE` for the suite of a command line, which need not have been started."""
+    return _joined("estimate", options.suite, options.results)
+
+
+def _joined(word: str, suite: str, results: Path) -> str:
     words = ["python", "src/suite.py", word, suite]
-    if folder.results.absolute() != Path("results").absolute():
-        words.append(f"--results={folder.results}")
+    if results.absolute() != Path("results").absolute():
+        words.append(f"--results={results}")
     return shlex.join(words)

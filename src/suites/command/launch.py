@@ -1,18 +1,18 @@
 """`suite.py run`: check a suite, write its manifest, and start its runs."""
 
 import argparse
-import os
 import signal
 import sys
 import time
 from functools import partial
 
 from browser.packages import REQUIREMENTS, missing
+from suites.command.estimate import forecast_text
 from suites.command.hints import command
-from suites.command.processes import SRC, fork_server
+from suites.command.processes import SRC, fork_server, require_fork
 from suites.command.progress import Progress
 from suites.command.report import PACKAGES, PAGE, is_older, report
-from suites.command.runs import checked_runs, checked_search, environment_configs, is_current, trial_runs
+from suites.command.runs import checked_suite, environment_configs, is_current, trial_runs
 from suites.launch import slurm
 from suites.launch.launcher import Launcher, Outcome, Work
 from suites.launch.leases import Leases
@@ -49,14 +49,16 @@ def launch(options: argparse.Namespace) -> None:
     """
     # before anything is imported that may be interrupted in the middle
     suite = read_suite(suite_path(options.suite))
-    if not (options.dry_run or hasattr(os, "fork")):
-        raise ConfigError("suite.py run forks a process for each run, which this system cannot. On Windows, use WSL 2.")
+    if not options.dry_run:
+        require_fork("run")
     resources = {**suite.resources, "jobs": options.jobs or suite.resources["jobs"]}
     _require_launcher(suite, resources, options)
     runs = _checked(suite)
     if suite.search is not None and (doubt := doubt_about(suite.search.options["metric"], options.results)):
         print(f"warning: {suite.path}: {doubt}", file=sys.stderr)
     folder = SuiteFolder(options.results.absolute(), suite.name)
+    # other machines are not known
+    forecast = forecast_text(folder, suite, runs, resources, options) if options.launcher == "local" else ""
     if options.dry_run:
         if suite.learning:
             print(f"{_count(suite, runs)}. At a corner of the space:")
@@ -65,7 +67,11 @@ def launch(options: argparse.Namespace) -> None:
         if options.launcher == "slurm":
             print("\nThe script for sbatch:\n")
             print(slurm.script_of(folder, len(runs), resources, TASK), end="")
+        elif forecast:
+            print(forecast)
         return
+    if forecast:
+        print(forecast, flush=True)
     new, gone = write_manifest(folder, suite, runs)
     if new or gone:
         print(f"The suite has changed: {counted(new, 'new run')}, {gone} no longer in it (results stay).")
@@ -99,7 +105,7 @@ def _require_launcher(suite: SuiteFile, resources: Resources, options: argparse.
 
 def _checked(suite: SuiteFile) -> list[SuiteRun]:
     begun = time.monotonic()
-    runs = checked_search(suite, suite.learning) if suite.learning else checked_runs(suite)
+    runs = checked_suite(suite)
     if note := note_of_former_names():
         print(note)
     print(f"{suite.name}: {_count(suite, runs)}, checked in {time.monotonic() - begun:.1f} s", flush=True)

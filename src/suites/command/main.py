@@ -18,6 +18,7 @@ from utils.plain_values import quoted
 
 COMMANDS = {
     "run": "start the runs of a suite, or resume it: what is done stays done",
+    "estimate": "measure short trainings, and say how long a suite will take on this machine",
     "status": "a table of its algorithms and maps: runs done, steps, speed, time left, the last error",
     "stop": "let its runs save and stop, wherever they are",
     "report": "figures, a table and marl-eval's JSON of the runs that are done",
@@ -25,6 +26,8 @@ COMMANDS = {
     "tables": "tables of such files, beside published figures (docs/tables.md)",
     "list": "the suites there are",
 }
+# that `estimate` may measure
+MINUTES = 10.0
 # where Muster's own are
 FOLDER = CONFIG_DIR.parent / "docs" / "tables"
 LAUNCHERS = ("local", "slurm", "ray")
@@ -57,6 +60,10 @@ def dispatch(argv: Sequence[str]) -> None:
             from suites.command.launch import launch
 
             launch(options)
+        case "estimate":
+            from suites.command.estimate import estimate
+
+            estimate(options)
         case "status":
             from suites.command.status import show_status
 
@@ -120,8 +127,13 @@ def _parser(command: str) -> OptionParser:
     if command == "list":
         return parser
     add("suite", metavar="SUITE", help="a name, or the path of a file")
-    if command == "run":
+    if command in ("run", "estimate"):
         add("--jobs", type=number(1, 4096, whole=True), default=0, metavar="N", help="runs at a time on this machine")
+    if command == "estimate":
+        add("--minutes", type=number(0.1, 10_000), default=MINUTES, metavar="M",
+            help=f"that measuring may take, about (default: {MINUTES:g})")  # fmt: skip
+        add("--again", action="store_true", help="measure also what was measured before")
+    if command == "run":
         add("--launcher", type=_launcher, default=LAUNCHERS[0], metavar="|".join(LAUNCHERS),
             help="where runs start (default: local)")  # fmt: skip
         add("--address", metavar="HOST:PORT",
@@ -151,7 +163,7 @@ def _launcher(text: str) -> str:
 
 
 def _help() -> str:
-    commands = "\n".join(f"  {name:<7} {text}" for name, text in COMMANDS.items())
+    commands = "\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items())
     usage = "usage: suite.py COMMAND SUITE [options]; suite.py COMMAND --help lists them\n\n"
     return usage + "Many runs by one command: algorithms × maps × seeds.\n\n" + EPILOG.format(commands=commands)
 

@@ -14,7 +14,7 @@ from suites.launch.fork_server import serve as serve_runs
 from suites.launch.tasks import ray_task, slurm_task
 from suites.state.runs import FAILED
 from suites.state.table import last_line
-from utils.errors import MusterError
+from utils.errors import ConfigError, MusterError
 
 SRC = Path(__file__).resolve().parents[2]
 MAIN = [sys.executable, str(SRC / "main.py")]
@@ -24,6 +24,14 @@ def fork_server(environments: Iterable[str], cold: bool, environment: dict[str, 
     """Start one, which has imported everything and compiled these environments; `cold`: runs are new interpreters."""
     command = [sys.executable, str(SRC / "suite.py"), "serve", *(["--cold"] if cold else environments)]
     return ForkServer(command, environment)
+
+
+def require_fork(word: str) -> None:
+    """Raises: ConfigError: this system cannot start the processes of a command of suite.py."""
+    if not hasattr(os, "fork"):
+        raise ConfigError(
+            f"suite.py {word} forks a process for each run, which this system cannot. On Windows, use WSL 2."
+        )
 
 
 def serve(words: Sequence[str]) -> int | None:

@@ -24,6 +24,11 @@ from utils.errors import ConfigError
 from utils.files.written_numbers import plain, texts_of
 
 
+def checked_suite(suite: SuiteFile) -> list[SuiteRun]:
+    """The runs of a suite; of a search that learns from its trials, those of one trial. Raises as `checked_runs`."""
+    return checked_search(suite, suite.learning) if suite.learning else checked_runs(suite)
+
+
 def checked_runs(suite: SuiteFile) -> list[SuiteRun]:
     """The runs of a suite, every one checked as before it starts.
 
@@ -132,16 +137,25 @@ def _map_argument(config: dict, point: Point) -> str:
     )
 
 
+def config_of(run: SuiteRun) -> dict[str, Any]:
+    """The config that main.py gives a run. Raises: ConfigError: it refuses the run by now."""
+    return _config_with_defaults(run)[0]
+
+
 def is_current(run: SuiteRun) -> bool:
     """Whether main.py would still give a run the config that its id is a hash of."""
-    algorithm, environment, _, *settings = run.words
     try:
-        given = check_settings(settings)
-        composed = compose_config(algorithm.partition("=")[2], environment.partition("=")[2], settings=given)
-        config, defaults, _ = _merged(composed, given, texts_as_typed(settings))
+        config, defaults = _config_with_defaults(run)
     except ConfigError:
         return False
     return run.id.endswith(run_id(Point(run.seed, "", "", "", {}, {}), config, defaults)[-HASH_LENGTH:])
+
+
+def _config_with_defaults(run: SuiteRun) -> tuple[dict, dict]:
+    algorithm, environment, _, *settings = run.words
+    given = check_settings(settings)
+    composed = compose_config(algorithm.partition("=")[2], environment.partition("=")[2], settings=given)
+    return _merged(composed, given, texts_as_typed(settings))[:2]
 
 
 def _merged(composed: Composed, settings: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[dict, dict, dict]:

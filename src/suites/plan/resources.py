@@ -77,6 +77,10 @@ class Machine:
         """The cores of a run: those that it is pinned to, or else its share of all."""
         return self._pinned if 0 < self._pinned < len(self.cores) else max(len(self.cores) // self.jobs, 1)
 
+    def at_once(self) -> int:
+        """Runs at a time, as far as jobs and cards allow."""
+        return min(self.jobs, max(int(len(self.gpus) / self.each + _ROUNDING), 1)) if self.each else self.jobs
+
     def has_room(self) -> bool:
         """Whether there are enough cards for a single run."""
         return self.slot([]) is not None
