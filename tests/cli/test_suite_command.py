@@ -42,6 +42,21 @@ def test_a_suite_runs_to_its_end_and_is_not_run_again(suite, tmp_path, monkeypat
     assert {one.number for one in attempts(tmp_path).values()} == {1}
 
 
+def test_a_part_of_a_suite_runs_first_and_the_rest_later(suite, tmp_path, capsys):
+    assert suite("run", "tiny.yaml", "--only=algorithm=vdn", "--only=seed=2") == 0
+    out = capsys.readouterr().out
+    assert "\nOf these, 1 run: algorithm=vdn seed=2\n" in out and "[1/1] vdn-two_step-s2-" in out
+    assert "\n1 of 1 run done.\n" in out
+    assert [run[: len("vdn-two_step-s2")] for run in attempts(tmp_path)] == ["vdn-two_step-s2"]
+    assert suite("status", "tiny") == 0
+    assert capsys.readouterr().out.startswith("tiny: 1 of 4 runs done, 0 running, 3 waiting\n")
+    assert suite("run", "tiny.yaml") == 0
+    assert "\n4 of 4 runs done.\n" in capsys.readouterr().out
+    assert {one.number for one in attempts(tmp_path).values()} == {1}
+    assert suite("run", "tiny.yaml", "--only=sed=2") == 2
+    assert "Did you mean 'seed'?" in capsys.readouterr().err
+
+
 def test_a_row_more_moves_nothing_and_a_changed_config_is_a_new_run(suite, tmp_path, capsys):
     assert suite("run", "tiny.yaml") == 0
     before = attempts(tmp_path)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from suites.command.chosen import chosen
 from suites.command.hints import estimate_command
 from suites.command.processes import fork_server, require_fork
 from suites.command.runs import checked_suite, config_of, environment_configs
@@ -47,7 +48,7 @@ def estimate(options: argparse.Namespace) -> None:
     machine = Machine(resources)
     if not machine.has_room():
         raise ConfigError(f"{suite.path}: resources.gpus={resources['gpus']:g}: this machine has too few GPUs.")
-    runs = checked_suite(suite)
+    runs = chosen(suite, checked_suite(suite), options.only)
     folder = SuiteFolder(options.results.absolute(), suite.name)
     wanted = to_measure(runs, known_speeds(folder.results), options.again)
     if wanted:

@@ -7,6 +7,7 @@ import time
 from functools import partial
 
 from browser.packages import REQUIREMENTS, missing
+from suites.command.chosen import chosen
 from suites.command.estimate import forecast_text
 from suites.command.hints import command
 from suites.command.processes import SRC, fork_server, require_fork
@@ -53,7 +54,10 @@ def launch(options: argparse.Namespace) -> None:
         require_fork("run")
     resources = {**suite.resources, "jobs": options.jobs or suite.resources["jobs"]}
     _require_launcher(suite, resources, options)
-    runs = _checked(suite)
+    whole = _checked(suite)
+    runs = chosen(suite, whole, options.only)
+    if len(runs) < len(whole):
+        print(f"Of these, {counted(len(runs), 'run')}: {' '.join(options.only)}", flush=True)
     if suite.search is not None and (doubt := doubt_about(suite.search.options["metric"], options.results)):
         print(f"warning: {suite.path}: {doubt}", file=sys.stderr)
     folder = SuiteFolder(options.results.absolute(), suite.name)
@@ -72,7 +76,7 @@ def launch(options: argparse.Namespace) -> None:
         return
     if forecast:
         print(forecast, flush=True)
-    new, gone = write_manifest(folder, suite, runs)
+    new, gone = write_manifest(folder, suite, whole)
     if new or gone:
         print(f"The suite has changed: {counted(new, 'new run')}, {gone} no longer in it (results stay).")
     folder.stop.unlink(missing_ok=True)
@@ -159,10 +163,10 @@ def _run_here(
         launcher = LocalLauncher(work, machine, start, searcher)
     with progress:
         outcome = launcher.run()
-    _end(folder, folder.runs(), outcome)
+    _end(folder, folder.runs() if suite.learning else runs, outcome, options.only)
 
 
-def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
+def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome, only: list[str]) -> None:
     states = [outcome.newest[run.id].state for run in runs if run.id in outcome.newest]
     done, failed = states.count(DONE), states.count(FAILED)
     so_far = f"{done} of {counted(len(runs), 'run')} done"
@@ -172,7 +176,7 @@ def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
     if outcome.stopped:
         raise Interrupted(
             outcome.signum or signal.SIGTERM,
-            f"Stopped: {so_far}. The same command as before resumes the suite ({command(folder, 'run')}).",
+            f"Stopped: {so_far}. The same command as before resumes the suite ({command(folder, 'run', only)}).",
         )
     if outcome.changed:
         raise MusterError(

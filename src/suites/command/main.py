@@ -39,6 +39,7 @@ SUITE is the name of a file under config/suites/, or a path that ends in .yaml; 
 
 examples:
   python src/suite.py run skirmish_quick
+  python src/suite.py run skirmish_quick --only=algorithm=mappo_smac --only=seed=1,2
   python src/suite.py status skirmish_quick --watch
   python src/suite.py report skirmish_quick
 """
@@ -129,6 +130,8 @@ def _parser(command: str) -> OptionParser:
     add("suite", metavar="SUITE", help="a name, or the path of a file")
     if command in ("run", "estimate"):
         add("--jobs", type=number(1, 4096, whole=True), default=0, metavar="N", help="runs at a time on this machine")
+        add("--only", action="append", default=[], metavar="AXIS=VALUE[,VALUE]",
+            help="only runs with these, such as --only=algorithm=mappo --only='map=rware:*'")  # fmt: skip
     if command == "estimate":
         add("--minutes", type=number(0.1, 10_000), default=MINUTES, metavar="M",
             help=f"that measuring may take, about (default: {MINUTES:g})")  # fmt: skip

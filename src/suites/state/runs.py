@@ -41,6 +41,13 @@ class SuiteRun:
     words: list[str]
     confirmed: list[str] = field(default_factory=list)
 
+    @property
+    def axes(self) -> dict[str, Any]:
+        """Its value on each axis of the suite."""
+        algorithm = self.algorithm.removesuffix("".join(f"+{name}" for name in self.choices.values()))
+        of_all = {"seed": self.seed, "algorithm": algorithm, "environment": self.environment, "map": self.map}
+        return of_all | self.choices
+
 
 _EXAMPLE = SuiteRun("", "", "", "", 0, {}, 0, [])
 
