@@ -33,10 +33,10 @@ def test_maps_are_those_of_every_environment_or_of_each(tmp_path):
 
 
 def test_a_star_stands_for_any_text_of_a_condition(tmp_path):
-    games = "[a:one-v0, a:two-v0, b:one-v0, 'a.x']"
+    games = "[a:one-v0, a:two-v0, b:one-v0, b:one-v01, 'a.x']"
     case = "[{when: {map: ['a:*', '*one-v0'], algorithm: '*mi*'}, settings: {lr: 1}}]"
     suite = read_suite(written(tmp_path, maps=games, cases=case, exclude="[{map: '*.*'}]", seeds="[1, 2]"))
-    # each once, in the order of the condition; a dot is a dot
+    # each once, in the order of the condition; a dot is a dot, and an end is the end
     assert suite.cases == [({"map": ["a:one-v0", "a:two-v0", "b:one-v0"], "algorithm": ["qmix"]}, {"lr": 1})]
     assert suite.excluded == [{"map": ["a.x"]}]
 

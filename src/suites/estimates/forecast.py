@@ -90,7 +90,7 @@ def forecast(
     jobs: int,
     tests_of: Callable[[SuiteRun], int],
 ) -> Forecast:
-    """Of the runs that are still to come; those that are under way, or were stopped, go on from their steps.
+    """Of the runs that are still to come; those that are under way, or were stopped, continue from their steps.
 
     Args:
         tests_of: how many tests a run makes.
