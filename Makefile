@@ -6,6 +6,7 @@
 # make mutants MODULE=file TESTS=tests  make small mistakes in a file, and see which of them its tests notice
 # make reference  write docs/reference.md and the comments of config/default.yaml from the parts' declarations
 # make tables   write docs/tables.md's tables from the curves in docs/tables
+# make docs     build docs/ as a site, build/site/index.html
 # make format   put the code in the house style
 
 PYTHON ?= python3
@@ -18,7 +19,7 @@ export OMP_NUM_THREADS ?= 1
 # the tests start hundreds of processes, each of which would compile the sources
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: train race browse test test-fast lint format check-tests check-fast reference tables mutants
+.PHONY: train race browse test test-fast lint format check-tests check-fast reference tables docs mutants
 
 train: $(VENV)/.core
 	$(BIN)/python src/main.py --config=mappo --env-config=skirmish with env_args.map_name=3m batch_size_run=32 \
@@ -59,6 +60,9 @@ reference: $(VENV)/.core
 tables: $(VENV)/.browser
 	$(BIN)/python src/suite.py tables --page=docs/tables.md
 
+docs: $(VENV)/.docs
+	$(BIN)/python docs/site/build.py build/site
+
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -78,6 +82,11 @@ $(VENV)/.core: requirements.txt | $(VENV)/bin/python
 $(VENV)/.browser: requirements-browser.txt $(VENV)/.core
 	@echo "Installing the packages of the run browser"
 	$(PIP) -r requirements.txt -r requirements-browser.txt
+	@touch $@
+
+$(VENV)/.docs: requirements-docs.txt $(VENV)/.core
+	@echo "Installing the packages of the site"
+	$(PIP) -r requirements.txt -r requirements-docs.txt
 	@touch $@
 
 $(VENV)/.dev: requirements-envs.txt requirements-browser.txt requirements-dev.txt $(VENV)/.core
