@@ -230,7 +230,8 @@ COUNTS = {
     **dict.fromkeys(
         ("c51", "qr_dqn", "iqn", "iqn_race", "iqn_race_pictures", "iqn_mini_race", "linesight"), KEEPS_BEST
     ),
-    **dict.fromkeys(("ippo", "ippo_lbf", "mappo", "mappo_mpe", "mappo_rware", "ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),
+    **dict.fromkeys(("ippo", "ippo_lbf", "mappo", "mappo_mpe", "mappo_rware"), MINIBATCHES),
+    **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),
     **{f"epymarl_{name}": MINIBATCHES for name in ("ippo", "ippo_ns", "mappo", "mappo_ns")},
     **dict.fromkeys(("ippo_smac", "mappo_smac"), TWO_NETWORKS),
     # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one

@@ -99,11 +99,11 @@ def test_ours_stand_beside_the_published_in_the_papers_order_and_on_its_scale(tm
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         "| three | VDN (`our_vdn`) | 2k | 2 | 40.00 ± 0.00 | 1k | 35.00 ± 0.00 | 40.00 ± 0.00 | 0.91 ± 0.05 | 4M | |",
         "| three | VDN (`vdn`) | 1k | 1 | 0.50 | 1k | 0.50 | 0.50 | 0.91 ± 0.05 | 4M | |",
-        "| three | QMIX | | | | | | | 1.00 | 2M | |",
         "| three | `mine` | 1k | 1 | 0.25 | 1k | 0.25 | 0.25 | | | |",
         "| eight | VDN (`our_vdn`) | 2k | 2 | 40.00 ± 0.00 | 1k | 35.00 ± 0.00 | 5.00 ± 0.00 | below 1 | 4M | 1 |",
     ]
-    # the note on a row without a run of ours is not there
+    assert "Published, without runs here: three: QMIX 1.00." in lines
+    # and a note on it is not there
     assert "1. other rules" in lines and "The paper's scale: eight: ours × 2 - 75." in lines
     assert "of ours there are none" not in found["small"]
     assert "- `our_vdn`, `3m`, 60 s each, c0ffee12:  " in lines

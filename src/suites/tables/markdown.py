@@ -34,6 +34,8 @@ class _Lines:
         self._notes: list[Note] = []
         self.used: list[Setting] = []
         self._rows: list[list[str]] = []
+        # figures by task that no run of ours stands beside
+        self._alone: dict[str, list[str]] = {}
         for task in table.tasks:
             own = [setting for setting in settings if setting.first.map in task.maps]
             if own:
@@ -50,6 +52,9 @@ class _Lines:
         with_notes = [] if not self._notes else ["note"]
         rows = [row if with_notes else row[:-1] for row in self._rows]
         parts += ["", *_markdown(["task", "algorithm", *ours, *theirs, *with_notes], rows)]
+        if self._alone:
+            alone = "; ".join(f"{task}: {', '.join(figures)}" for task, figures in self._alone.items())
+            parts += ["", f"Published, without runs here: {alone}."]
         if self._notes:
             parts += ["", *(f"{number}. {note.text}" for number, note in enumerate(self._notes, 1))]
         if scales := [_scale_text(task) for task in table.tasks if task.is_scaled]:
@@ -69,7 +74,7 @@ class _Lines:
                 self._rows.append([task.name, _label(name, setting), *self._ours(task, setting), *theirs, note])
                 self.used.append(setting)
             if not own:
-                self._rows.append([task.name, name, *[""] * (6 if self._scaled else 5), *theirs, ""])
+                self._alone.setdefault(task.name, []).append(f"{name} {figure}")
 
     def _ours(self, task: Task, setting: Setting) -> list[str]:
         maximum, final = setting.value("maximum"), setting.value("final")
