@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,9 +40,9 @@ def _dispatch(argv: list[str]) -> None:
 
             _show(option_help(arguments.asked))
         else:
-            from cli.help import HELP
+            from cli.help import page
 
-            _show(HELP)
+            _show(page())
     elif arguments.action == "list":
         from cli.listing import listing
 
@@ -58,8 +59,9 @@ def _dispatch(argv: list[str]) -> None:
 
 def _show(text: str) -> None:
     from utils.console import fitted, terminal_width
+    from utils.own_commands import as_typed
 
-    print(fitted(text, terminal_width(sys.stdout)), end="", flush=True)
+    print(fitted(as_typed(text), terminal_width(sys.stdout)), end="", flush=True)
 
 
 def _start() -> None:
@@ -74,7 +76,7 @@ def _start() -> None:
     outlive_readers()
 
 
-def _finish(code: int) -> None:
+def _finish(code: int) -> NoReturn:
     """When everything is written, a signal makes the process end sooner, but not otherwise."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):  # missing or closed
@@ -88,6 +90,11 @@ def _on_stop_signals(handler) -> None:
         signal.signal(signum, handler)
 
 
-if __name__ == "__main__":
+def be_process(words: Sequence[str] | None = None) -> NoReturn:
+    """Run one command line (default: the process's own) as this process, and end it."""
     _start()
-    _finish(main())
+    _finish(main(words))
+
+
+if __name__ == "__main__":
+    be_process()

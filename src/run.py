@@ -37,6 +37,7 @@ from utils.config.merging import default_config, recursive_dict_update, shared_d
 from utils.config.renamed_keys import note_of_former_names, with_new_names
 from utils.errors import ConfigError, MusterError
 from utils.numbers.random_streams import seed_everything
+from utils.own_commands import as_typed
 from utils.processes.allocation import keep_freed_memory
 from utils.processes.available_memory import memory_errors_explained
 from utils.processes.stop_signals import StopSignals
@@ -216,6 +217,7 @@ def _next_commands(args: SimpleNamespace) -> str:
     watch, browse = "python src/watch.py latest", "make browse"
     if not usual:
         watch, browse = f"{watch} --results={folder}", f"{browse} RESULTS={folder}"
+    watch, browse = as_typed(watch), as_typed(browse)
     commands = {}
     if os.path.isdir(os.path.join(root, MODELS, args.unique_token)):
         commands[watch] = "plays its best model"

@@ -10,6 +10,7 @@ from cli.command import program, start
 from cli.recorded_runs import add_plugins, recorded_config
 from utils.command_line import RUN, OptionParser, number
 from utils.errors import ConfigError, MusterError
+from utils.own_commands import as_typed
 
 
 def _parser() -> OptionParser:
@@ -48,7 +49,8 @@ def _watch(words: list[str]) -> None:
     if not paths:
         raise MusterError(f"env={config.get('env')} could not be recorded; the message above says why.")
     for path in paths:
-        print(f"Replay: {path}\n  as an animation: python src/replay.py {path} --gif {path.with_suffix('.gif').name}")
+        export = as_typed(f"python src/replay.py {path} --gif {path.with_suffix('.gif').name}")
+        print(f"Replay: {path}\n  as an animation: {export}")
     if not options.no_page:
         show(found.results, paths[0], open_browser=not options.no_open)
 

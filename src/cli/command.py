@@ -2,9 +2,11 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from utils.console import fitted, outlive_readers, terminal_width
 from utils.errors import ConfigError, MusterError
+from utils.own_commands import as_typed
 from utils.plain_values import escaped
 from utils.processes.interpreter import REQUIRED, without_package
 from utils.processes.stop_signals import Interrupted
@@ -55,11 +57,11 @@ def program(body: Callable[[list[str]], object], interrupted: str) -> Callable[[
     return main
 
 
-def start(main: Callable[..., int]) -> None:
+def start(main: Callable[..., int]) -> NoReturn:
     """Run the `main` of a program as this process."""
     outlive_readers()
     sys.exit(main())
 
 
 def _report(text: str) -> None:
-    print(fitted(escaped(text), terminal_width(sys.stderr)), file=sys.stderr)
+    print(fitted(escaped(as_typed(text)), terminal_width(sys.stderr)), file=sys.stderr)

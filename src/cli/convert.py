@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from utils.command_line import OptionParser, number
+from utils.own_commands import as_typed
 
 # files of Linesight that are not used, and why
 UNUSED = {
@@ -83,7 +84,8 @@ def convert(options: argparse.Namespace) -> None:
     for note in [*notes, *_kept_apart(options.folder, statistics)]:
         print(f"- {note}")
     words = [*options.words, *(f"{key}={value}" for key, value in flatten(needed).items()), f"checkpoint_path={models}"]
-    command = f"python src/main.py --config={options.config} --env-config={options.env_config} with"
+    program = as_typed("python src/main.py")
+    command = f"{program} --config={options.config} --env-config={options.env_config} with"
     print(f"To train it further:\n  {command} {' '.join(map(_quoted, words))}\nTo play it, add evaluate=True.")
 
 

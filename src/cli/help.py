@@ -1,18 +1,19 @@
 """`--help`: the whole command line in a screenful."""
 
-HELP = """\
+from cli.verbs import verb_lines
+from utils.own_commands import as_typed, by_verbs
+
+_PAGE = """\
 Muster: multi-agent reinforcement learning experiments
 
   python src/main.py --config=ALGORITHM --env-config=ENVIRONMENT
-                     [COMMAND] [OPTIONS] [with KEY=VALUE ...]
+{below}[COMMAND] [OPTIONS] [with KEY=VALUE ...]
 
 Examples
   python src/main.py --config=qmix --env-config=two_step
   python src/main.py --config=qmix_fast --env-config=skirmish
-                     with env_args.map_name=3m t_max=180000 seed=1
-  python src/main.py print_config --config=coma --env-config=mpe with lr=0.001
+{below}with env_args.map_name=3m t_max=180000 seed=1
   python src/main.py --resume=latest with t_max=1000000
-  python src/main.py --evaluate=latest with test_nepisode=100
 
 Experiment
   --config=NAME        algorithm: config/algs/NAME.yaml or .py, or your file
@@ -34,27 +35,22 @@ Experiment
   Later ones win: config/default.yaml, the environment, the algorithm, with.
 
 Commands (Sacred's; without one, the experiment runs)
-  print_config         show the merged config; save_config: write it to a file
-  print_dependencies   show the versions of the packages used
+  print_config         the merged config; save_config: into a file
 
 Options (Sacred's)
-  -n, --name NAME      name the run in Sacred's record
-  -c, --comment TEXT   add a comment to it
+  -n, --name NAME      of the run in Sacred's record; -c, --comment TEXT: on it
   -u, --unobserved     keep no record of the run
   -l, --loglevel LEVEL DEBUG to ERROR; -d, --debug: tracebacks; -h: this page
 
-Other programs (each has --help)
-  python src/suite.py run FILE many runs by one command
-  python src/search.py         grids of values in EPyMARL's form
-  python src/browse.py         open the runs in the web browser (make browse)
-  python src/report.py         one HTML file of runs, and figures for papers
-  python src/diagnose.py RUN   its times, monitored values and machine
-  python src/watch.py RUN      play a run's best model and show it
-  python src/play.py GAME      play an environment of entities yourself
-  python src/clone.py FOLDER   a policy that does what a recording shows
-  python src/replay.py FILE    a replay as GIF or MP4, a race's way as a track
-  python src/convert.py FOLDER a model of the weights that Linesight saved
-
+{heading} (each has --help)
+{verbs}
 Results go to results/ (key local_results_path): runs/ (metric log,
 checkpoints), sacred/, models/, replays/, tb_logs/.
 """
+
+
+def page() -> str:
+    """The page, with the verbs of the command `muster` or the other programs of `src/`."""
+    text = _PAGE.replace("{verbs}", verb_lines(by_verbs()))
+    text = text.replace("{heading}", "Verbs, which come first" if by_verbs() else "Other programs")
+    return text.replace("{below}", " " * len(f"  {as_typed('python src/main.py')} "))

@@ -17,6 +17,7 @@ from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
+from utils.own_commands import as_typed
 from utils.plain_values import counted, quoted
 
 ENTITIES = "entities"
@@ -146,7 +147,8 @@ def _say_recorded(folder: str, recorder: Any) -> None:
         print("Nothing was recorded.")
         return
     recorded = counted(recorder.writer.episodes, "episode"), counted(recorder.writer.steps, "step")
-    print(f"Recorded: {folder} has {', '.join(recorded)}. python src/clone.py {shlex.quote(folder)} learns from them.")
+    learn = as_typed(f"python src/clone.py {shlex.quote(folder)}")
+    print(f"Recorded: {folder} has {', '.join(recorded)}. {learn} learns from them.")
 
 
 @contextmanager

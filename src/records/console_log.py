@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from records.progress import log_above_bars
 from utils.console import ERASE_BELOW, fitted, terminal_width
+from utils.own_commands import as_typed
 from utils.plain_values import escaped
 
 
@@ -85,7 +86,7 @@ class _PlainFormatter(logging.Formatter):
     """Escapes control characters: messages contain texts of environments and plugins, too."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return "".join(c if c == "\t" else escaped(c) for c in super().format(record))
+        return "".join(c if c == "\t" else escaped(c) for c in as_typed(super().format(record)))
 
 
 def get_logger(over_others: bool = False) -> logging.Logger:

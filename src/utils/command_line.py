@@ -2,10 +2,11 @@
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
+from utils.own_commands import as_typed
 from utils.plain_values import quoted
 
 # the help of the argument RUN
@@ -19,15 +20,18 @@ class OptionParser(argparse.ArgumentParser):
         with_settings: settings may follow, after `with`.
     """
 
+    # asked first, where a shell completes a command line
+    before_parsing: ClassVar[Callable[["OptionParser"], None] | None] = None
+
     def __init__(self, program: str, description: str, epilog: str = "", with_settings: bool = False):
         super().__init__(
-            prog=program,
-            description=description,
-            epilog=epilog,
+            prog=as_typed(program),
+            description=as_typed(description),
+            epilog=as_typed(epilog),
             formatter_class=argparse.RawDescriptionHelpFormatter if "\n" in epilog else argparse.HelpFormatter,
             allow_abbrev=False,
         )
-        self._with_settings = with_settings
+        self._with_settings, self._program = with_settings, program
 
     def error(self, message: str) -> NoReturn:
         """As argparse calls it.
@@ -35,7 +39,7 @@ class OptionParser(argparse.ArgumentParser):
         Raises:
             ConfigError: always.
         """
-        raise ConfigError(f"{message[0].upper()}{message[1:]}. See python src/{self.prog} --help.")
+        raise ConfigError(f"{message[0].upper()}{message[1:]}. See python src/{self._program} --help.")
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
         """The values of all options by name, from a command line without the program's name.
@@ -45,6 +49,8 @@ class OptionParser(argparse.ArgumentParser):
         Raises:
             ConfigError: an unknown option, or a value that cannot be one.
         """
+        if OptionParser.before_parsing is not None:
+            OptionParser.before_parsing(self)
         argv, settings = list(argv), {}
         if self._with_settings:
             start = argv.index("with") if "with" in argv else len(argv)
@@ -53,7 +59,7 @@ class OptionParser(argparse.ArgumentParser):
         if rest:
             known = [option for action in self._actions for option in action.option_strings]
             nearest = did_you_mean(rest[0].partition("=")[0], known)
-            raise ConfigError(f"Unknown argument '{quoted(rest[0])}'.{nearest} See python src/{self.prog} --help.")
+            raise ConfigError(f"Unknown argument '{quoted(rest[0])}'.{nearest} See python src/{self._program} --help.")
         return argparse.Namespace(**vars(parsed), **settings)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from checks.registries import REGISTRIES
 from cli.arguments import parse_arguments
-from cli.help import HELP
+from cli.help import page
 from cli.listing import listing
 from envs.skirmish.maps import map_names
 from envs.skirmish.options import Options
@@ -30,14 +30,14 @@ def test_every_choice_is_listed_on_an_aligned_line_with_a_description():
 
 
 def test_help_fits_a_terminal_and_names_every_program():
-    assert len(HELP.splitlines()) <= 56
-    assert max(map(len, HELP.splitlines())) <= 80
-    programs = {path.name for path in MAIN.parent.glob("*.py")} - {"run.py"}
+    assert len(page().splitlines()) <= 56
+    assert max(map(len, page().splitlines())) <= 80
+    programs = {path.name for path in MAIN.parent.glob("*.py")} - {"run.py", "command.py"}
     assert len(programs) == 11
     for program in programs:
-        assert f"python src/{program}" in HELP
+        assert f"python src/{program}" in page()
     for folder in ("runs/", "sacred/", "models/", "replays/", "tb_logs/"):
-        assert folder in HELP
+        assert folder in page()
 
 
 @pytest.mark.parametrize("word", ["skirmish", "skirmish_v2_zerg"])
@@ -75,7 +75,7 @@ def test_an_error_names_every_choice():
 
 def test_no_arguments_print_the_help(tmp_path):
     done = subprocess.run([sys.executable, str(MAIN)], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, HELP, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, page(), "")
 
 
 def test_pages_load_neither_torch_nor_sacred():

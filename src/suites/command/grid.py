@@ -13,6 +13,7 @@ from suites.plan.grid_file import ALGORITHM, ENVIRONMENT, read_grid
 from utils.command_line import OptionParser, number
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.own_commands import as_typed
 from utils.plain_values import quoted
 
 COMMANDS = ("locally", "single")
@@ -75,7 +76,7 @@ def _single(runs: list[dict[str, Any]], index: int, results: Path) -> None:
     if index >= len(runs):
         raise ConfigError(f"single {index}: there are {len(runs)} runs, counted from 0.")
     words = [*words_of(runs[index]), f"local_results_path={results}"]
-    print("python src/main.py", *words, flush=True)
+    print(as_typed("python src/main.py"), *words, flush=True)
     if code := main.main(words):
         sys.exit(code)
 

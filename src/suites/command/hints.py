@@ -7,6 +7,7 @@ from pathlib import Path
 
 from suites.plan.suite_file import suite_names
 from suites.state.state import SuiteFolder
+from utils.own_commands import as_typed
 
 
 def command(folder: SuiteFolder, word: str, only: Sequence[str] = ()) -> str:
@@ -30,4 +31,4 @@ def _joined(word: str, suite: str, results: Path, only: Sequence[str]) -> str:
     words = ["python", "src/suite.py", word, suite, *(f"--only={one}" for one in only)]
     if results.absolute() != Path("results").absolute():
         words.append(f"--results={results}")
-    return shlex.join(words)
+    return as_typed(shlex.join(words))

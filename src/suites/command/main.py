@@ -14,6 +14,7 @@ from utils.config.merging import CONFIG_DIR
 from utils.console import fitted, terminal_width
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.own_commands import as_typed
 from utils.plain_values import quoted
 
 COMMANDS = {
@@ -92,8 +93,12 @@ def dispatch(argv: Sequence[str]) -> None:
 def parse(argv: Sequence[str]) -> argparse.Namespace | None:
     """The parsed command line; None: the help was asked for, and printed."""
     words = list(argv)
+    if not words and OptionParser.before_parsing is not None:
+        chooser = OptionParser("suite.py", "")
+        chooser.add_argument("command", choices=list(COMMANDS))
+        chooser.parse(words)
     if not words or words[0] in ("-h", "--help"):
-        print(fitted(_help(), terminal_width(sys.stdout)), end="")
+        print(fitted(as_typed(_help()), terminal_width(sys.stdout)), end="")
         return None
     if words[0] not in COMMANDS:
         raise ConfigError(f"There is no command '{quoted(words[0])}'.{suggestion(words[0], COMMANDS)}")

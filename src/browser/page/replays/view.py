@@ -13,6 +13,7 @@ from browser.page.replays.replay_table import ghosts_of, replay_table
 from utils.colours import OF_REPLAYS
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.own_commands import as_typed
 
 PATH = "/replay"
 # the script reads and writes those after the first two
@@ -28,7 +29,9 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     run = query.get("run", "")
     found = replays_of(context, run) if run else all_replays(context)
     if not found:
-        return message("No replays", "save_replay=True records a run's last test; src/watch.py plays a saved model.")
+        return message(
+            "No replays", as_typed("save_replay=True records a run's last test; src/watch.py plays a saved model.")
+        )
     current = _chosen(found, token_of(context, run) if run else "", query.get("file", ""))
     ghosts = json.dumps(ghosts_of(context, all_replays(context), current))
     source = address.link("/replay/lines", {"run": current.token, "file": current.name})

@@ -20,6 +20,7 @@ from browser.page.server.arguments import Options, is_loopback
 from browser.reading import Results
 from records.layout import RUNS, SACRED
 from utils.errors import ConfigError
+from utils.own_commands import as_typed
 
 HOST = "127.0.0.1"
 PORT = 8050
@@ -75,7 +76,7 @@ def about_folder(results: Path) -> str:
             "The page will show them when they appear. "
             "To make one: python src/main.py --config=qmix --env-config=two_step with t_max=5000"
         )
-    return "\n".join(said)
+    return as_typed("\n".join(said))
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -20,6 +20,7 @@ from suites.state.table import SuiteTable, last_line, live, suite_table
 from suites.state.trials import SearchPlan
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.own_commands import as_typed
 from utils.plain_values import counted, quoted
 from utils.timehelper import about
 
@@ -55,7 +56,9 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     """
     names = suite_names(context.root)
     if not names:
-        return message("No suites", "python src/suite.py run SUITE starts many runs with one command (docs/suites.md).")
+        return message(
+            "No suites", as_typed("python src/suite.py run SUITE starts many runs by one command (docs/suites.md).")
+        )
     if not (name := query.get("suite", "")):
         rows = [html.Tr([html.Td(dcc.Link(one, href=address.link(PATH, {"suite": one}))), _line(context, one)])
                 for one in names[:MOST_SUITES]]  # fmt: skip
