@@ -27,12 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(argv: list[str]) -> None:
-    import warnings
-
     from cli.arguments import parse_arguments
 
-    # sacred still imports pkg_resources, which prints a warning at every start
-    warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
     arguments = parse_arguments(argv)
     if arguments.action == "help":
         if arguments.asked:

@@ -1,7 +1,6 @@
 """Play the best or newest model of a run, record it and show it: `python src/watch.py RUN`."""
 
 import contextlib
-import warnings
 import webbrowser
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,7 +38,6 @@ def _watch(words: list[str]) -> None:
     from utils.config.merging import recursive_dict_update
 
     options = _parser().parse(words)
-    warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
     found = find_run(options.run, options.results)
     config, given = recorded_config(found, check_settings(options.words), options.plugin)
     config = recursive_dict_update(config, given)

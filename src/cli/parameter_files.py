@@ -20,6 +20,7 @@ from utils.config.merging import config_path, recursive_dict_update
 from utils.config.user_modules import line_of
 from utils.errors import ConfigError
 from utils.files.regular_files import read_regular
+from utils.own_imports import file_loader
 from utils.plain_values import problem_of, quoted
 
 LARGEST_FILE = 2**17
@@ -114,7 +115,8 @@ def load_parameters(name: str, path: Path) -> ParameterFile:
         read_regular(path, LARGEST_FILE, follow_links=True)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
-    spec = importlib.util.spec_from_file_location(f"parameters_{path.stem}", path)
+    module_name = f"parameters_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path, loader=file_loader(module_name, path))
     assert spec is not None and spec.loader is not None, path
     module = importlib.util.module_from_spec(spec)
     try:

@@ -30,7 +30,7 @@ config: Any = numba.config  # whose attributes are set at import
 
 # seconds between two reports of progress: on a terminal, where a line is written over, and elsewhere
 SHOWN_EVERY, SAID_EVERY = 1.0, 15.0
-_CHILD = "import sys; sys.path[:0] = sys.argv[3:]; from envs.compiled import kernel; kernel.call(*sys.argv[1:3])"
+_CHILD = f"import sys; sys.path[:0] = sys.argv[3:]; from {__package__} import kernel; kernel.call(*sys.argv[1:3])"
 _compiling = False  # whether this process is such a child
 
 

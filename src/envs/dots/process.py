@@ -12,10 +12,12 @@ from pathlib import Path
 from dots_simulator.layout import MEMORY_ARGUMENT
 from envs.dots.faults import SimulatorFault
 from envs.dots.places import Place
+from utils.own_modules import HOME, PREFIX, SOURCE
 from utils.processes.reaper import Reaper
 
 REAPER = Path(__file__).with_name("reaper.py")
-SOURCES = Path(__file__).resolve().parents[2]
+# where Muster is installed, the package for simulators stands alone in a folder
+SOURCES = HOME / "simulators" / "python" if PREFIX else SOURCE
 LAST_LINES, LAST_BYTES = 12, 4096
 END_SECONDS = 5.0
 SUFFIXES = ("", ".x86_64", ".x86", ".exe")

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from envs.entities.observation import EntityObs, EpisodeStats
 from utils.errors import MusterError
+from utils.own_modules import own_name
 from utils.stand_ins import StandIns
 
 # of the trainer, whose names are answered
@@ -86,9 +87,9 @@ def _make(module: ModuleType) -> None:
     if name.partition(".")[0] in PACKAGES:
         vars(module).update(__all__=[], __getattr__=partial(_trainer_name, name))
     elif name in WORDS:
-        _fill(module, importlib.import_module("envs.entities"))
+        _fill(module, importlib.import_module(own_name("envs.entities")))
     elif (ours := _ours(name)) is not None:
-        sys.modules[name] = importlib.import_module(ours)
+        sys.modules[name] = importlib.import_module(own_name(ours))
 
 
 def _fill(module: ModuleType, words: ModuleType) -> None:
@@ -99,7 +100,7 @@ def _fill(module: ModuleType, words: ModuleType) -> None:
 
     def later(name: str) -> Any:
         if name in VECTORS:
-            value = getattr(importlib.import_module(f"{DOORS}.{VECTORS[name]}"), name)
+            value = getattr(importlib.import_module(own_name(f"{DOORS}.{VECTORS[name]}")), name)
             setattr(module, name, value)
             return value
         if (below := f"{module.__name__}.{name}") in WORDS or below in OURS:
@@ -118,7 +119,7 @@ def _ours(name: str) -> str | None:
     """The module that this name of entity-gym's means; None if there is none."""
     if name in OURS or not name.startswith(EXAMPLES):
         return OURS.get(name)
-    games, game = importlib.import_module(GAMES), name.rpartition(".")[2]
+    games, game = importlib.import_module(own_name(GAMES)), name.rpartition(".")[2]
     return f"{games.__name__}.{game}" if PathFinder.find_spec(game, games.__path__) else None
 
 

@@ -11,8 +11,9 @@ from envs.starcraft import protocol
 from envs.starcraft.named_teams import NAMES
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.own_modules import HOME, PREFIX
 
-CHECKOUT = Path(__file__).resolve().parents[3]
+CHECKOUT = HOME
 # environment: package, module, class
 PACKAGES = {
     "sc2": ("smac", "smac.env", "StarCraft2Env"),
@@ -41,11 +42,12 @@ INSTEAD = "Without StarCraft II, --env-config=skirmish has the same maps, simula
 
 
 def game_folder() -> Path:
-    """Where the game is: the environment variable SC2PATH, 3rdparty/StarCraftII in this checkout, or the usual place.
+    """Where the game is: the environment variable SC2PATH, 3rdparty/StarCraftII in this checkout (~/StarCraftII where
+    Muster is installed), or the usual place.
 
     The usual place is that of macOS and Windows, where the game comes with Blizzard's own installer.
     """
-    own, usual = CHECKOUT / "3rdparty" / "StarCraftII", _game().folder
+    own, usual = (Path.home() if PREFIX else CHECKOUT / "3rdparty") / "StarCraftII", _game().folder
     if not os.environ.get("SC2PATH") and usual is not None and not own.is_dir():
         return usual
     return Path(os.environ.get("SC2PATH") or own).expanduser()

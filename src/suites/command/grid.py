@@ -14,6 +14,7 @@ from utils.command_line import OptionParser, number
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.own_commands import as_typed
+from utils.own_modules import SOURCE
 from utils.plain_values import quoted
 
 COMMANDS = ("locally", "single")
@@ -60,7 +61,7 @@ def dispatch(argv: Sequence[str]) -> None:
 
 def _found(path: Path) -> Path:
     """A file of that path, or of that name among Muster's own programs, as the example."""
-    beside = Path(__file__).parents[2] / path.name
+    beside = SOURCE / path.name
     return beside if not path.is_file() and beside.is_file() else path
 
 

@@ -10,7 +10,7 @@ from browser.packages import REQUIREMENTS, missing
 from suites.command.chosen import chosen
 from suites.command.estimate import forecast_text
 from suites.command.hints import command
-from suites.command.processes import SRC, fork_server, require_fork
+from suites.command.processes import fork_server, require_fork
 from suites.command.progress import Progress
 from suites.command.report import PACKAGES, PAGE, is_older, report
 from suites.command.runs import checked_suite, environment_configs, is_current, trial_runs
@@ -32,12 +32,13 @@ from suites.state.state import SuiteFolder
 from suites.state.table import last_line, live
 from utils.config.renamed_keys import note_of_former_names
 from utils.errors import ConfigError, MusterError
+from utils.own_modules import door, door_command
 from utils.plain_values import counted
 from utils.processes.ray_cluster import require_ray
 from utils.processes.stop_signals import Interrupted
 
 # the commands of SLURM's tasks, and of Ray's, which put their machine's Python before it
-TASK, KEEP = [sys.executable, str(SRC / "suite.py"), "task"], [str(SRC / "suite.py"), "keep"]
+TASK, KEEP = [*door_command("suite"), "task"], [*door("suite"), "keep"]
 
 
 def launch(options: argparse.Namespace) -> None:

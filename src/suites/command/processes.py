@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from suites.command.runs import is_current
 from suites.launch.fork_server import ForkServer
@@ -15,14 +14,14 @@ from suites.launch.tasks import ray_task, slurm_task
 from suites.state.runs import FAILED
 from suites.state.table import last_line
 from utils.errors import ConfigError, MusterError
+from utils.own_modules import SOURCE, door_command
 
-SRC = Path(__file__).resolve().parents[2]
-MAIN = [sys.executable, str(SRC / "main.py")]
+MAIN = door_command("main")
 
 
 def fork_server(environments: Iterable[str], cold: bool, environment: dict[str, str]) -> ForkServer:
     """Start one, which has imported everything and compiled these environments; `cold`: runs are new interpreters."""
-    command = [sys.executable, str(SRC / "suite.py"), "serve", *(["--cold"] if cold else environments)]
+    command = [*door_command("suite"), "serve", *(["--cold"] if cold else environments)]
     return ForkServer(command, environment)
 
 
@@ -58,7 +57,7 @@ def task(words: Sequence[str]) -> None:
 
 
 def _execute(words: list[str]) -> None:
-    os.execv(sys.executable, [*MAIN, *words])
+    os.execv(MAIN[0], [*MAIN, *words])
 
 
 def _call(words: list[str]) -> None:
@@ -67,7 +66,7 @@ def _call(words: list[str]) -> None:
     import main
 
     np.random.seed()  # as in a new interpreter: all runs would begin with the fork server's state
-    sys.argv = [str(SRC / "main.py"), *words]
+    sys.argv = [str(SOURCE / "main.py"), *words]
     main._start()
     code = main.main()
     for thread in threading.enumerate():
@@ -82,9 +81,7 @@ def _call(words: list[str]) -> None:
 
 def _import_everything(environments: Iterable[str]) -> None:
     """What every run imports, or asks for once a process."""
-    import warnings
 
-    warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
     import git  # noqa: F401 - Sacred asks it for the commit
 
     import cli.experiment  # noqa: F401

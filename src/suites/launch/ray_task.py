@@ -23,13 +23,14 @@ def attend(program: list[str], words: list[str], stops: str, variables: dict[str
     When this process ends first, the supervisor's run saves and stops: what Ray has given back is not used any more.
 
     Args:
-        program: the script to call with this machine's Python, and its first word; this process's number is the last.
+        program: the script, or an option and a module, to call with this machine's Python, and its first word; this
+            process's number is the last.
         stops: a file with a byte for each time that runs are asked to stop.
 
     Returns:
         the supervisor's exit code, and its last lines.
     """
-    if not os.path.isfile(program[0]):
+    if program[0].endswith(".py") and not os.path.isfile(program[0]):
         return 127, f"{os.uname().nodename} has no {program[0]}: every machine needs Muster at the same path."
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(

@@ -13,9 +13,10 @@ from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
 from utils.nearest import nearest, suggestion
+from utils.own_modules import HOME
 from utils.plain_values import quoted
 
-CONFIG_DIR = Path(__file__).resolve().parents[3] / "config"
+CONFIG_DIR = HOME / "config"
 # an algorithm's configs that are no YAML, and may choose the environment: parameter files, and those of enn-trainer
 CHOOSING = (".py", ".ron")
 

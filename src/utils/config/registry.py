@@ -10,6 +10,7 @@ from utils.config.options import SHARED, Option
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
+from utils.own_modules import checkout_name, own_name
 from utils.plain_values import quoted
 
 _plugins: dict[str, None] = {}
@@ -110,7 +111,7 @@ class Registry(MutableMapping):
         """The defaults that a class (or a factory) or an ancestor of it is declared with."""
         found: dict[str, Any] = {}
         for ancestor in reversed(getattr(part, "__mro__", (part,))):
-            targets = (ancestor, f"{ancestor.__module__}:{ancestor.__qualname__}")
+            targets = (ancestor, f"{checkout_name(ancestor.__module__)}:{ancestor.__qualname__}")
             for entry in self._entries.values():
                 if entry.target in targets:
                     found |= entry.defaults
@@ -148,12 +149,15 @@ class Registry(MutableMapping):
 
 
 def loaded(target: Any) -> Any:
-    """A target of an entry or a trait: a "module:attribute" string is imported, anything else is what it means."""
+    """A target of an entry or a trait: a "module:attribute" string is imported, anything else is what it means.
+
+    Modules of ours have their names in the checkout.
+    """
     if not isinstance(target, str):
         return target
     module, _, attribute = target.partition(":")
     let_tensorboard_logger_be_imported()  # by files that were put into their folders
-    return getattr(importlib.import_module(module), attribute)
+    return getattr(importlib.import_module(own_name(module)), attribute)
 
 
 def lazy_classes(module_name: str, registry: Registry, **others: str) -> Callable[[str], Any]:

@@ -13,6 +13,7 @@ from types import ModuleType
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
+from utils.own_imports import file_loader, with_our_names
 from utils.plain_values import quoted
 
 
@@ -25,7 +26,8 @@ def imported(option: str, plugin: str) -> ModuleType:
     let_tensorboard_logger_be_imported()
     try:
         folder = _count_current_folder()
-        return _imported_file(option, Path(plugin)) if plugin.endswith(".py") else importlib.import_module(plugin)
+        with with_our_names(plugin):
+            return _imported_file(option, Path(plugin)) if plugin.endswith(".py") else importlib.import_module(plugin)
     except ConfigError:
         raise
     except ModuleNotFoundError as error:
@@ -65,7 +67,7 @@ def _imported_file(option: str, path: Path) -> ModuleType:
         if isinstance(known, ModuleType) and vars(known).get("__muster_plugin__") == str(path):
             return known
     name = path.stem if path.stem not in sys.modules else f"{path.stem}_{abs(hash(str(path))):x}"
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=file_loader(name, path))
     assert spec is not None and spec.loader is not None, path
     module = importlib.util.module_from_spec(spec)
     vars(module)["__muster_plugin__"] = str(path)

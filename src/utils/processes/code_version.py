@@ -1,14 +1,12 @@
 """Which code a checkpoint was written by."""
 
 import functools
-import hashlib
 import platform
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
+from utils.own_modules import source_digest
 from utils.plain_values import quoted
 
-SOURCE = Path(__file__).resolve().parents[2]
 # those whose arithmetic a run consists of
 PACKAGES = ("torch", "numpy", "numba")
 
@@ -16,10 +14,7 @@ PACKAGES = ("torch", "numpy", "numba")
 @functools.cache
 def code_version() -> dict[str, str]:
     """A digest of this program's source files, and the versions of Python and of the packages that compute."""
-    digest = hashlib.sha256()
-    for path in sorted(SOURCE.rglob("*.py")):
-        digest.update(path.relative_to(SOURCE).as_posix().encode() + b"\0" + path.read_bytes())
-    versions = {"source": digest.hexdigest()[:16], "python": platform.python_version()}
+    versions = {"source": source_digest(), "python": platform.python_version()}
     for name in PACKAGES:
         try:
             versions[name] = version(name)

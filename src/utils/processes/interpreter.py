@@ -5,11 +5,13 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+from utils.own_commands import DISTRIBUTION
+from utils.own_modules import HOME, PREFIX
+
+ROOT = HOME
 # what the packages of requirements.txt are imported by
 REQUIRED = frozenset(
-    "torch sacred pkg_resources setuptools numpy yaml tensorboard_logger six tensorboard google cloudpickle tqdm numba "
-    "PIL".split()
+    "torch sacred numpy yaml tensorboard_logger six tensorboard google cloudpickle tqdm numba PIL".split()
 )
 
 
@@ -20,6 +22,8 @@ def lacking() -> str:
 
 def without_package(name: str) -> str:
     """The message about a package of requirements.txt that this Python has not."""
+    if PREFIX:
+        return f"{sys.executable} lacks the package '{name}'; install it with: pip install {DISTRIBUTION}."
     own = ROOT / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if Path(sys.prefix).resolve() == own.parents[1].resolve():
         remedy = f"install it with: {_shown(own)} -m pip install -r {_shown(ROOT / 'requirements.txt')}"

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 from envs.dots.api.module_names import OURS, alias_ml_agents
+from utils.own_modules import own_name
 
-USAGE = "usage: python -m envs.dots.api SCRIPT [ARGUMENT ...]"
+USAGE = f"usage: python -m {__package__} SCRIPT [ARGUMENT ...]"
 # the first version's loose scripts
 LOOSE, BESIDE_IT = "unity_environment", "shared_memory_communicator.py"
 
@@ -25,7 +26,7 @@ def main(words: list[str]) -> int:
     _show_what_muster_logs()
     folder = script.resolve().parent
     if (folder / BESIDE_IT).is_file():  # an example in its own repository: who runs it by this command wants ours
-        sys.modules[LOOSE] = importlib.import_module(OURS[LOOSE])
+        sys.modules[LOOSE] = importlib.import_module(own_name(OURS[LOOSE]))
     sys.argv = list(words)
     sys.path.insert(0, str(folder))
     runpy.run_path(str(script), run_name="__main__")

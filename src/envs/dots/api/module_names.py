@@ -3,6 +3,7 @@
 import importlib
 from types import ModuleType
 
+from utils.own_modules import own_name
 from utils.stand_ins import StandIns
 
 # of each of these: the whole vocabulary
@@ -55,7 +56,7 @@ def _is_package(name: str) -> bool:
 
 
 def _fill(module: ModuleType) -> None:
-    words = importlib.import_module(OURS[module.__name__])
+    words = importlib.import_module(own_name(OURS[module.__name__]))
     names = getattr(words, "__all__", [name for name in vars(words) if not name.startswith("_")])
     vars(module).update({name: getattr(words, name) for name in names}, __all__=names)
     if module.__name__ in VERSIONS:

@@ -5,12 +5,14 @@ import sys
 
 from envs.entities.entity_gym_names import alias_entity_gym
 from utils.errors import MusterError
+from utils.own_modules import PREFIX
 
 
 def main() -> None:
     """Run the script in this module's own namespace, so that processes which it starts do not run it again."""
     if len(sys.argv) < 2 or not os.path.isfile(sys.argv[1]):
-        print("usage: PYTHONPATH=src python -m envs.entities.entity_gym SCRIPT [ARGUMENTS]", file=sys.stderr)
+        path = "" if PREFIX else "PYTHONPATH=src "
+        print(f"usage: {path}python -m {__package__} SCRIPT [ARGUMENTS]", file=sys.stderr)
         sys.exit(2)
     alias_entity_gym()
     script = sys.argv[1]
