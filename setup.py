@@ -25,6 +25,9 @@ DATA = ("config", "simulators", "docs/tables")
 # simulators in Python import this package by its own name, with nothing else of Muster on their path
 ALONE = ("dots_simulator", "simulators/python/dots_simulator")
 
+# versions with which something does not work
+BELOW = {"mujoco": "4"}
+
 
 class BuildPackage(build_py):
     """Writes the package `muster`; an editable installation has `src/` on Python's path instead."""
@@ -72,4 +75,34 @@ def _is_own(module: str) -> bool:
     return module.partition(".")[0] in NAMES
 
 
-setup(packages=["muster"], package_dir={"": "src"}, cmdclass={"build_py": BuildPackage})
+def _ranges(file: str) -> list[str]:
+    """The requirements of a file of pins, each from the oldest version that was tried."""
+    return [_range(line) for line in _lines(file)]
+
+
+def _range(line: str) -> str:
+    requirement, semicolon, marker = line.partition(";")
+    name, equals, version = requirement.strip().partition("==")
+    if equals:
+        oldest = dict(one.split("==") for one in _lines("requirements-oldest.txt"))
+        requirement = f"{name}>={oldest.get(name.partition('[')[0], version)}"
+        requirement += f",<{BELOW[name]}" if name in BELOW else ""
+    return f"{requirement}{semicolon}{marker}"
+
+
+def _lines(file: str) -> list[str]:
+    lines = (line.partition("#")[0].strip() for line in (HERE / file).read_text().splitlines())
+    return [line for line in lines if line]
+
+
+# pkg_resources, for which requirements.txt pins it, has a stand-in (`utils/old_sacred.py`)
+BASE = [line for line in _ranges("requirements.txt") if not line.startswith("setuptools")]
+EXTRAS = ("browser", "cluster", "dm-control", "envs", "jax", "machine", "mlflow", "mongo", "onnx", "wandb")
+
+setup(
+    packages=["muster"],
+    package_dir={"": "src"},
+    cmdclass={"build_py": BuildPackage},
+    install_requires=[*BASE, *_ranges("requirements-completion.txt")],
+    extras_require={extra: _ranges(f"requirements-{extra}.txt") for extra in EXTRAS},
+)

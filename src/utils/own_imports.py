@@ -64,10 +64,11 @@ class UserFile(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
-        # other processes import the file without this loader, so what it defines travels to them whole
-        import cloudpickle
+        if sys.modules.get(module.__name__) is module:
+            # other processes import the file without this loader, so what it defines travels to them whole
+            import cloudpickle
 
-        cloudpickle.register_pickle_by_value(module)
+            cloudpickle.register_pickle_by_value(module)
 
 
 def rewritten_for_user(source: bytes, folder: Path) -> bytes:

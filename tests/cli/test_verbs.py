@@ -10,7 +10,7 @@ import pytest
 
 from cli.help import page
 from cli.verbs import VERBS, main_words
-from utils import own_commands, own_modules
+from utils import own_commands
 from utils.errors import ConfigError
 from utils.own_commands import as_typed
 
@@ -46,13 +46,6 @@ def test_other_verbs_are_programs_and_unknown_ones_are_refused():
         main_words(["wach", "latest"])
     with pytest.raises(ConfigError, match="resume needs a run"):
         main_words(["resume", "with", "t_max=9"])
-
-
-def test_the_names_of_our_modules_are_those_of_the_folder():
-    found = {
-        path.stem for path in (CHECKOUT / "src").iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
-    }
-    assert found - {"muster"} == own_modules.NAMES
 
 
 def test_the_page_of_the_command_has_all_verbs(by_muster):

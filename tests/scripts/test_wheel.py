@@ -1,0 +1,169 @@
+"""The wheel: one package, which trains, resumes, lists and browses in an empty folder, and takes nobody's names."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# it names our modules by PyMARL's paths, and so does the module that it imports from beside it
+PLUGIN = """
+import modules.mixers
+from modules.mixers.vdn import VDNMixer
+from mine import registered
+
+@registered("mine")
+class Mine(VDNMixer):
+    def forward(self, agent_qs, batch):
+        from components.episode_buffer import EpisodeBatch
+        assert isinstance(batch, EpisodeBatch) or batch is not None
+        return super().forward(agent_qs, batch)
+"""
+BESIDE_IT = """
+from envs import REGISTRY as environments
+from envs.multiagentenv import MultiAgentEnv
+from modules.mixers import REGISTRY
+
+class OwnGame(environments["two_step"]):
+    def step(self, actions):
+        from utils.errors import ConfigError
+        return super().step(actions)
+
+environments["own_game"] = OwnGame
+
+def registered(name):
+    def register(mixer):
+        REGISTRY[name] = mixer
+        return mixer
+    return register
+"""
+NOTEBOOK = """
+import sys
+import muster
+import utils, run
+assert utils.whose == run.whose == "the notebook's"
+from muster.modules.mixers.vdn import VDNMixer
+from muster.utils.own_modules import NAMES, PREFIX
+assert PREFIX == "muster."
+print(sorted({name.partition(".")[0] for name in sys.modules} & NAMES))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Built without a package index: by the setuptools that is installed."""
+    folder = tmp_path_factory.mktemp("wheel")
+    checkout = folder / "checkout"
+    for place in subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True).stdout.split("\0"):
+        # the build writes beside its sources
+        if place.startswith(("src/", "config/", "simulators/", "docs/tables/")) or "/" not in place:
+            (checkout / place).parent.mkdir(parents=True, exist_ok=True)
+            if place:
+                (checkout / place).write_bytes((ROOT / place).read_bytes())
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, checkout]
+    subprocess.run(command, check=True)
+    return next(folder.glob("muster_marl-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """An environment with the wheel, and with this Python's packages after it."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, symlinks=True, with_pip=False)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "others.pth").write_text("\n".join(path for path in sys.path if path.endswith("-packages")))
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--prefix",
+        folder,
+        "--ignore-installed",
+        wheel,
+    ]
+    subprocess.run(command, check=True)
+    script = folder / "bin" / "muster"
+    script.write_text(script.read_text().replace(sys.executable, str(folder / "bin" / "python"), 1))
+    return folder
+
+
+def called(installed, folder, *words, program="muster"):
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "MUSTER_COMMAND")}
+    environment["PATH"] = f"{installed / 'bin'}{os.pathsep}{environment['PATH']}"
+    done = subprocess.run([program, *words], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_wheel_is_one_package_with_its_data(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"muster", "muster_marl"}
+    data = "config/default.yaml envs/skirmish/data/maps.json browser/page/assets/muster.js docs/tables/published.yaml"
+    for file in (*data.split(), "simulators/c/basic.c", "simulators/python/dots_simulator/__init__.py"):
+        assert f"muster/{file}" in names
+
+
+@pytest.mark.slow
+def test_what_is_installed_trains_with_a_plugin_resumes_and_lists(installed, tmp_path):
+    (tmp_path / "plugin.py").write_text(PLUGIN)
+    (tmp_path / "mine.py").write_text(BESIDE_IT)
+    (tmp_path / "own_game.yaml").write_text("env: own_game\n")
+    words = ["--config=vdn", "--env-config=own_game.yaml", "with", "mixer=mine", "plugins=['plugin.py']", "t_max=40"]
+    told = called(installed, tmp_path, *words, "runner=parallel", "batch_size_run=2", "test_nepisode=2")
+    assert "Next:\n  muster watch latest  plays its best model\n  muster browse        shows its curves" in told
+    assert "Finished Training: 62 steps" in called(installed, tmp_path, "resume", "latest", "with", "t_max=60")
+    assert "skirmish" in called(installed, tmp_path, "list") and "qmix" in called(installed, tmp_path, "list", "mixer")
+
+
+@pytest.mark.slow
+def test_checkpoints_are_the_same_in_both(installed, tmp_path):
+    words = ["--config=vdn", "--env-config=two_step", "with", "test_nepisode=2", "t_max=20"]
+    checkout = [sys.executable, str(ROOT / "src" / "main.py")]
+    called(installed, tmp_path, *words)
+    told = called(installed, tmp_path, *checkout[1:], "--resume=latest", "with", "t_max=40", program=checkout[0])
+    assert "Resuming from results/runs/" in told and "other code" not in told
+    told = called(installed, tmp_path, "resume", "latest", "with", "t_max=60")
+    assert "Resuming from results/runs/" in told and "other code" not in told
+
+
+@pytest.mark.slow
+def test_a_notebook_keeps_its_own_modules(installed, tmp_path):
+    for name in ("utils", "run"):
+        (tmp_path / f"{name}.py").write_text('whose = "the notebook\'s"')
+    (tmp_path / "notebook.py").write_text(NOTEBOOK)
+    assert called(installed, tmp_path, "notebook.py", program="python") == "['run', 'utils']\n"
+
+
+@pytest.mark.slow
+def test_what_is_installed_serves_the_page(installed, tmp_path):
+    pytest.importorskip("dash")
+    (tmp_path / "results").mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [installed / "bin" / "muster", "browse", "--no-open", f"--port={port}"]
+    server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/assets/muster.js") as page:
+                    assert page.status == 200
+                return
+            except OSError:
+                assert server.poll() is None and time.monotonic() < deadline
+                time.sleep(0.2)
+    finally:
+        server.kill()
+        server.wait()
