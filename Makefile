@@ -7,6 +7,7 @@
 # make reference  write docs/reference.md and the comments of config/default.yaml from the parts' declarations
 # make tables   write docs/tables.md's tables from the curves in docs/tables
 # make docs     build docs/ as a site, build/site/index.html
+# make wheel    build the package into dist/
 # make format   put the code in the house style
 
 PYTHON ?= python3
@@ -19,7 +20,7 @@ export OMP_NUM_THREADS ?= 1
 # the tests start hundreds of processes, each of which would compile the sources
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: train race browse test test-fast lint format check-tests check-fast reference tables docs mutants
+.PHONY: train race browse test test-fast lint format check-tests check-fast reference tables docs mutants wheel
 
 train: $(VENV)/.core
 	$(BIN)/python src/main.py --config=mappo --env-config=skirmish with env_args.map_name=3m batch_size_run=32 \
@@ -57,6 +58,9 @@ mutants: $(VENV)/.dev
 reference: $(VENV)/.core
 	PYTHONPATH=src $(BIN)/python -m cli.reference
 
+wheel: $(VENV)/.core
+	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+
 tables: $(VENV)/.browser
 	$(BIN)/python src/suite.py tables --page=docs/tables.md
 
@@ -73,10 +77,10 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # torch first: everything that depends on it then takes the build that is there
-$(VENV)/.core: requirements.txt | $(VENV)/bin/python
+$(VENV)/.core: requirements.txt requirements-completion.txt | $(VENV)/bin/python
 	@echo "Installing the packages of a run into $(VENV) (about a minute, 1 GB)"
 	$(PIP) "$$(grep '^torch==' requirements.txt)"
-	$(PIP) -r requirements.txt
+	$(PIP) -r requirements.txt -r requirements-completion.txt
 	@touch $@
 
 $(VENV)/.browser: requirements-browser.txt $(VENV)/.core

@@ -67,7 +67,8 @@ def _fused_group(optimiser: Adam, group: dict) -> tuple[list[list[th.Tensor]], d
     """The arguments of torch's kernel; None: `step` has more to do than to call it."""
     parameters = [p for p in group["params"] if p.grad is not None]
     states = [optimiser.state.get(p, {}) for p in parameters]
-    unusual = not group["fused"] or group["amsgrad"] or group["differentiable"] or group["decoupled_weight_decay"]
+    decoupled = group.get("decoupled_weight_decay")  # which torch 2.6 has not
+    unusual = not group["fused"] or group["amsgrad"] or group["differentiable"] or decoupled
     if unusual or isinstance(group["lr"], th.Tensor) or not parameters or not all(states):
         return None
     if not all(p.is_cpu and p.dtype is th.float32 and p.grad.layout is th.strided for p in parameters):
