@@ -63,6 +63,8 @@ def main_words(words: list[str]) -> list[str] | None:
     verb = VERBS[first]
     if not verb.option:
         return None
+    if words[1:2] in (["--help"], ["-h"]):
+        return ["--help"]
     value = words[1:2] if words[1:] and not words[1].startswith("-") and words[1] != "with" else []
     if not value and not verb.argument.startswith("["):
         raise ConfigError(

@@ -30,6 +30,7 @@ def by_muster(monkeypatch):
         ("list", "--list"),
         ("list learner", "--list=learner"),
         ("--config=qmix --env-config=two_step", "--config=qmix --env-config=two_step"),
+        ("resume --help", "--help"),
         ("print_config --config=qmix", "print_config --config=qmix"),
         ("", ""),
     ],
@@ -76,6 +77,7 @@ def test_messages_have_the_words_that_were_typed(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not (CHECKOUT / ".venv/bin/python").exists(), reason="the script would set .venv up")
 def test_the_script_of_the_checkout_runs_the_verbs_and_names_itself(tmp_path):
     (tmp_path / "muster").symlink_to(CHECKOUT / "muster")
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
