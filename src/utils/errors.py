@@ -1,5 +1,7 @@
 """Errors that a user can act on: each is printed as one message, without a traceback."""
 
+from utils.own_commands import as_typed
+
 
 class MusterError(Exception):
     """Base of the errors whose message is enough for the user, without a traceback."""
@@ -7,6 +9,9 @@ class MusterError(Exception):
     exit_code = 1
     # restarting what raised it does not help: it would be raised again
     incurable = False
+
+    def __str__(self) -> str:
+        return as_typed(super().__str__())
 
 
 class ConfigError(MusterError):

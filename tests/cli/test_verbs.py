@@ -73,6 +73,7 @@ def test_messages_have_the_words_that_were_typed(monkeypatch):
     assert [as_typed(text) for text in TEXTS] == list(TEXTS)
     monkeypatch.setenv(own_commands.VARIABLE, "muster")
     assert {text: as_typed(text) for text in TEXTS} == TEXTS
+    assert str(ConfigError("See python src/suite.py run --help.")) == "See muster suite run --help."
     assert [as_typed(text) for text in OTHERS] == OTHERS
 
 

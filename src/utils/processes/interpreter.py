@@ -11,7 +11,7 @@ from utils.own_modules import HOME, PREFIX
 ROOT = HOME
 # what the packages of requirements.txt are imported by
 REQUIRED = frozenset(
-    "torch sacred numpy yaml tensorboard_logger six tensorboard google cloudpickle tqdm numba PIL".split()
+    "torch sacred setuptools numpy yaml tensorboard_logger six tensorboard google cloudpickle tqdm numba PIL".split()
 )
 
 
