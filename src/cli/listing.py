@@ -5,7 +5,7 @@ from typing import Any
 
 from checks.options import declared
 from checks.registries import REGISTRIES
-from cli.reference import as_word
+from cli.env_arguments import arguments, as_word
 from envs.families import COMPILED, ELSEWHERE, FAMILIES
 from utils.config.merging import CONFIG_DIR, config_names, parameter_names
 from utils.errors import ConfigError
@@ -76,6 +76,9 @@ def _section(key: str) -> tuple[str, list[tuple[str, str]]]:
 
 def _part(kind: str, name: str) -> tuple[str, list[tuple[str, str]]]:
     entry, options = REGISTRIES[kind].entry(name), declared({kind: name})
+    if kind == "env":
+        given = [(f"{one.name}={one.word}", one.meaning) for one in arguments(name)]
+        return f"env={name}: {entry.description} (env_args.NAME=...)", given or [("", "It takes no arguments.")]
     keys = [*(entry.reads or ()), *REGISTRIES[kind].options]
     lines = [(f"{key}={as_word(options[key].default)}", options[key].sentence) for key in keys]
     return f"{kind}={name}: {entry.description}", lines or [("", "It reads no keys.")]

@@ -1,10 +1,9 @@
 """The reference of all config keys, from the parts' declarations: `--help KEY` and docs/reference.md.
 
-`make reference` writes docs/reference.md and the comments of config/default.yaml; `python -m cli.reference --check`
-fails where they differ from the declarations.
+`make reference` writes docs/reference.md and the comments of config/default.yaml and config/envs/; `python -m
+cli.reference --check` fails where they differ from the declarations.
 """
 
-import json
 import re
 import sys
 from dataclasses import dataclass, field
@@ -12,10 +11,15 @@ from typing import Any
 
 from checks.options import ROOMS, readings
 from checks.registries import AUTO, REGISTRIES
+from cli import env_arguments
+from cli.env_arguments import PREFIX, TYPES, Argument, as_word
+from envs import about, live_options
 from utils.config.merging import CONFIG_DIR, shared_defaults
 from utils.config.options import FREE, SHARED, Option
 from utils.config.renamed_keys import KEYS, nearest_key
 from utils.errors import ConfigError
+from utils.nearest import did_you_mean
+from utils.plain_values import quoted
 
 DEFAULTS, REFERENCE = CONFIG_DIR / "default.yaml", CONFIG_DIR.parent / "docs" / "reference.md"
 HEAD = """\
@@ -26,15 +30,16 @@ key, `--list KIND=NAME` the keys of one part. Keys that several parts share, and
 defaults in `config/default.yaml`; a config has the others if it chooses a part that reads them. `--resume` may change
 a key that says "free" ([resuming.md](resuming.md)).
 """
+ARGUMENTS_HEAD = """
+## Arguments of environments
+
+`env_args.NAME` sets one: `with env_args.n_cars=4`. The defaults are those of the environment's file in config/envs/;
+those that the file lacks are its constructor's. `--list env=racing` prints the arguments of an environment,
+`--help env_args.n_cars` one. A resumed run keeps them, but those that may be a schedule may change over a run
+([runs.md](runs.md#changes-while-a-run-is-under-way)).
+"""
+ARGUMENT_COLUMNS = ("argument", "default", "values", "meaning")
 COLUMNS = ("key", "default", "values", "meaning", "read by", "resume")
-TYPES = {
-    bool: "True or False",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    list: "a list",
-    dict: "a mapping",
-}
 
 
 @dataclass
@@ -96,12 +101,44 @@ def option_help(name: str) -> str:
     Raises:
         ConfigError: nothing declares the key.
     """
+    if name.startswith(PREFIX):
+        return _argument_help(name.removeprefix(PREFIX).partition(".")[0])
     keys, top = all_keys(), name.partition(".")[0]
     found = [key for key in keys if key.name == KEYS.get(top, top)]
     if not found:
         hint = nearest_key(name, {key.name for key in keys})
         raise ConfigError(f"--help {name}: no part declares this key.{hint} docs/reference.md has all of them.")
     return "\n".join(map(_page, found))
+
+
+def _argument_help(name: str) -> str:
+    """The pages of an argument of environments; one for those in which it means the same."""
+    found = env_arguments.of_name(name)
+    if not found:
+        hint = did_you_mean(name, env_arguments.all_names())
+        raise ConfigError(
+            f"--help {PREFIX}{quoted(name)}: no environment declares this argument.{hint} "
+            "--list env=NAME lists those of an environment."
+        )
+    return "\n".join(map(_argument_page, found))
+
+
+def _argument_page(by_env: dict[str, Argument]) -> str:
+    argument = next(iter(by_env.values()))
+    live = any(argument.name in live_options(env) for env in by_env)
+    defaults: dict[str, list[str]] = {}
+    for env, one in by_env.items():
+        defaults.setdefault(one.word, []).append(env)
+    rows = {
+        "values": argument.values,
+        "default": "; ".join(
+            f"{word} ({', '.join(envs)})" if len(defaults) > 1 else word for word, envs in defaults.items()
+        ),
+        "read by": f"env={', '.join(by_env)}",
+        "resume": "kept; may change over a run (docs/runs.md)" if live else "kept",
+    }
+    title = f"{PREFIX}{argument.name}: {argument.meaning}".rstrip(": ")
+    return "".join([f"{title}\n", *(f"  {word:<8} {text}\n" for word, text in rows.items())])
 
 
 def _page(key: Key) -> str:
@@ -116,11 +153,6 @@ def _page(key: Key) -> str:
     return "".join([f"{key.name}: {key.option.sentence}\n", *(f"  {name:<8} {text}\n" for name, text in rows.items())])
 
 
-def as_word(value: Any) -> str:
-    """A value as it is typed after `with KEY=`."""
-    return value if isinstance(value, str) and value else str(value) if type(value) is bool else json.dumps(value)
-
-
 def reference() -> str:
     """The text of docs/reference.md."""
     tables: dict[str, list[str]] = {}
@@ -130,7 +162,24 @@ def reference() -> str:
         cells = (f"`{key.name}`", f"`{as_word(key.default)}`", key.values, meaning, key.read_by, free)
         tables.setdefault(next(iter(key.readers)), []).append(_row(cells))
     head = f"{_row(COLUMNS)}\n{_row(['---'] * len(COLUMNS))}"
-    return HEAD + "".join(f"\n## {kind}\n\n{head}\n" + "\n".join(rows) + "\n" for kind, rows in tables.items())
+    keys = "".join(f"\n## {kind}\n\n{head}\n" + "\n".join(rows) + "\n" for kind, rows in tables.items())
+    return HEAD + keys + _arguments()
+
+
+def _arguments() -> str:
+    """The section about `env_args`: a table for each environment; those that mean the same share one."""
+    alike: dict[int, list[str]] = {}
+    for env in REGISTRIES["env"]:
+        alike.setdefault(id(about(env)), []).append(env)
+    text = ARGUMENTS_HEAD
+    for envs in alike.values():
+        rows = [
+            _row((f"`{one.name}`", f"`{one.word}`", one.values, one.meaning))
+            for one in env_arguments.arguments(envs[0], imports=False)
+        ]
+        head = f"{_row(ARGUMENT_COLUMNS)}\n{_row(['---'] * len(ARGUMENT_COLUMNS))}"
+        text += f"\n### {', '.join(f'env={env}' for env in envs)}\n\n{head}\n" + "\n".join(rows) + "\n"
+    return text
 
 
 def _row(cells: tuple | list) -> str:
@@ -151,6 +200,7 @@ def commented(text: str) -> str:
 def main(argv: list[str]) -> int:
     """Write both files, or with --check say which are not up to date."""
     texts = {REFERENCE: reference(), DEFAULTS: commented(DEFAULTS.read_text())}
+    texts |= {path: env_arguments.commented(path.read_text()) for path in sorted((CONFIG_DIR / "envs").glob("*.yaml"))}
     stale = [path for path, text in texts.items() if path.read_text() != text]
     for path in stale:
         print(f"{path.name} is {'not up to date: run make reference' if argv else 'written'}")

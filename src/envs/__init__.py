@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from envs.contract.about import NOTHING, About
 from envs.multiagentenv import MultiAgentEnv
 from utils.config.options import Option
 from utils.config.reach import Reach
@@ -16,6 +17,7 @@ REGISTRY.declare(
     "two-step cooperative matrix game of the QMIX paper",
     reaches="envs.small.two_step:REACHES",
     light=True,
+    about="envs.small.about:TWO_STEP",
 )
 REGISTRY.declare(
     "matrix",
@@ -23,6 +25,7 @@ REGISTRY.declare(
     "one-state matrix games: climbing, penalty, QTRAN's, your own",
     reaches="envs.small.payoffs:REACHES",
     light=True,
+    about="envs.small.about:MATRIX",
 )
 REGISTRY.declare(
     "lbf",
@@ -32,14 +35,18 @@ REGISTRY.declare(
     batched_if="envs.small.lbf:is_compiled",
     reaches="envs.small.lbf:REACHES",
     light=True,
+    about="envs.small.about:LBF",
 )
 REGISTRY.declare(
     "smaclite",
     "envs.small.smaclite:SMAClite",
     "SMAC's battles without StarCraft II, SMAClite (package smaclite)",
     reaches="envs.small.smaclite:REACHES",
+    about="envs.small.about:SMACLITE",
 )
-# `reaches`: what its arguments may do beyond the results of a run (`envs.contract.reaches`); one that declares none may
+# `reaches`: what its arguments may do beyond the results of a run (`envs.contract.reaches`); of one that
+# declares none any may do anything
+# `about`: what its arguments mean, and the numbers in its last infos (`envs.contract.about`)
 # `batched`: the form of many copies; `batched_if`: says for which arguments it exists; `together_if`: for which its
 # copies cannot begin an episode while others play: a function of them that returns why, or ""
 REGISTRY.declare(
@@ -48,6 +55,7 @@ REGISTRY.declare(
     "any PettingZoo parallel environment, as one team or in groups",
     reaches="envs.pettingzoo.games:REACHES",
     light=True,
+    about="envs.pettingzoo.about:PETTINGZOO",
 )
 REGISTRY.declare(
     "mpe",
@@ -55,6 +63,7 @@ REGISTRY.declare(
     "the same: multi-agent particle environments (package mpe2)",
     reaches="envs.pettingzoo.games:REACHES",
     light=True,
+    about="envs.pettingzoo.about:PETTINGZOO",
 )
 REGISTRY.declare(
     "particles",
@@ -62,6 +71,7 @@ REGISTRY.declare(
     "the nine scenarios of the particle environments (MPE), compiled",
     batched="envs.particles.environment:ParticlesBatch",
     reaches="envs.particles.options:REACHES",
+    about="envs.particles.about:ABOUT",
 )
 REGISTRY.declare(
     "gymma",
@@ -71,6 +81,7 @@ REGISTRY.declare(
     batched_if="envs.pettingzoo.gymma:has_batch",
     reaches="envs.pettingzoo.games:REACHES",
     light=True,
+    about="envs.pettingzoo.about:GYMMA",
 )
 REGISTRY.declare(
     "gymnasium",
@@ -81,6 +92,7 @@ REGISTRY.declare(
     together_if="envs.gymnasium.form:why_together",
     reaches="envs.gymnasium.form:REACHES",
     light=True,
+    about="envs.gymnasium.about:ABOUT",
 )
 REGISTRY.declare(
     "skirmish",
@@ -89,6 +101,7 @@ REGISTRY.declare(
     batched="envs.skirmish.environment:SkirmishBatch",
     counts_copies=True,
     reaches="envs.skirmish.options:REACHES",
+    about="envs.skirmish.about:ABOUT",
 )
 REGISTRY.declare(
     "rware",
@@ -97,6 +110,7 @@ REGISTRY.declare(
     batched="envs.rware.environment:RwareBatch",
     reaches="envs.rware.options:REACHES",
     light=True,
+    about="envs.rware.about:ABOUT",
 )
 REGISTRY.declare(
     "pressureplate",
@@ -105,6 +119,7 @@ REGISTRY.declare(
     batched="envs.grids.environment:PressurePlateBatch",
     reaches="envs.grids.options:PRESSURE_PLATE_REACHES",
     light=True,
+    about="envs.grids.about:PRESSURE_PLATE",
 )
 REGISTRY.declare(
     "capturetarget",
@@ -113,6 +128,7 @@ REGISTRY.declare(
     batched="envs.grids.environment:CaptureTargetBatch",
     reaches="envs.grids.options:CAPTURE_TARGET_REACHES",
     light=True,
+    about="envs.grids.about:CAPTURE_TARGET",
 )
 REGISTRY.declare(
     "boxpushing",
@@ -121,6 +137,7 @@ REGISTRY.declare(
     batched="envs.grids.environment:BoxPushingBatch",
     reaches="envs.grids.options:BOX_PUSHING_REACHES",
     light=True,
+    about="envs.grids.about:BOX_PUSHING",
 )
 REGISTRY.declare(
     "overcooked",
@@ -129,6 +146,7 @@ REGISTRY.declare(
     batched="envs.overcooked.environment:OvercookedBatch",
     reaches="envs.overcooked.options:REACHES",
     light=True,
+    about="envs.overcooked.about:ABOUT",
 )
 REGISTRY.declare(
     "jax",
@@ -136,6 +154,7 @@ REGISTRY.declare(
     "environments written in JAX: SMAX, MABrax and others of JaxMARL, Jumanji's, files of your own",
     batched="envs.jax_games.environment:JaxBatch",
     reaches="envs.jax_games.options:REACHES",
+    about="envs.jax_games.about:ABOUT",
 )
 REGISTRY.declare(
     "entities",
@@ -144,6 +163,7 @@ REGISTRY.declare(
     batched="envs.entities.batch:EntityBatch",
     reaches="envs.entities.reaches:REACHES",
     light=True,
+    about="envs.entities.about:ABOUT",
 )
 # `has_best`: the last infos of episodes declare what makes one the best (`runners.best_episodes`)
 # `streams`: its agents are such (`stream_fields`)
@@ -164,6 +184,7 @@ REGISTRY.declare(
     live="envs.racing.rules:WEIGHTS",
     greedy_by="greedy_every",
     reaches="envs.racing.options:REACHES",
+    about="envs.racing.about:ABOUT",
 )
 REGISTRY.declare(
     "trackmania",
@@ -174,6 +195,7 @@ REGISTRY.declare(
     live="envs.racing.rules:WEIGHTS",
     greedy_by="greedy_every",
     reaches="envs.trackmania.options:REACHES",
+    about="envs.trackmania.about:ABOUT",
 )
 REGISTRY.declare(
     "dots",
@@ -184,18 +206,21 @@ REGISTRY.declare(
     streams=True,
     sole_if="envs.dots.options:sole",
     reaches="envs.dots.options:REACHES",
+    about="envs.dots.about:ABOUT",
 )
 REGISTRY.declare(
     "sc2",
     "envs.starcraft:StarCraft2",
     "StarCraft II micromanagement, SMAC (package smac and the game)",
     reaches="envs.starcraft.reaches:REACHES",
+    about="envs.starcraft.about:SMAC",
 )
 REGISTRY.declare(
     "sc2_v2",
     "envs.starcraft:StarCraft2v2",
     "the same with drawn teams, SMACv2 (package smacv2)",
     reaches="envs.starcraft.reaches:REACHES",
+    about="envs.starcraft.about:SMACV2",
 )
 
 
@@ -230,6 +255,11 @@ def reaches_of(name: Any) -> Mapping[str, Reach]:
     return loaded(REGISTRY.entry(name).traits.get("reaches", {})) if isinstance(name, str) and name in REGISTRY else {}
 
 
+def about(name: str) -> About:
+    """What an environment declares of its arguments and figures; of an unknown one nothing."""
+    return loaded(REGISTRY.entry(name).traits.get("about", NOTHING)) if name in REGISTRY else NOTHING
+
+
 def _always(**env_args: Any) -> bool:
     return True
 
@@ -246,6 +276,7 @@ def env_fn(env: type[MultiAgentEnv], **kwargs) -> MultiAgentEnv:
 __all__ = [
     "REGISTRY",
     "MultiAgentEnv",
+    "about",
     "batched_names",
     "env_fn",
     "has_batched_form",

@@ -70,7 +70,6 @@ def test_who_reads_a_key():
     assert "values   a number, 0 or more, or null\n" in option_help("lr_finish")
     assert "values   a whole number, at least 1, at most 65536\n" in option_help("epochs")
     assert "vdn, qmix, qtran_base" in option_help("mixer")
-    assert option_help("env_args.map_name") == option_help("env_args")
 
 
 def test_an_unknown_key_is_refused_with_the_nearest(capsys):

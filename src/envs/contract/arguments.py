@@ -70,7 +70,8 @@ def signature_of(options: type) -> inspect.Signature:
     parameters = []
     for field in fields(options):
         default = field.default if field.default_factory is MISSING else field.default_factory()
-        parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default))
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(field.name, kind, default=default, annotation=field.type))
     return inspect.Signature(parameters)
 
 

@@ -33,23 +33,23 @@ ENGINE = ("width", "height", *(name for name in ENGINE_SETTINGS if name != "reso
 
 @dataclass
 class Options:
-    """Constructor arguments; docs/dots.md describes them."""
+    """Constructor arguments; `about` has their meaning."""
 
-    executable: str | None = None  # of the simulator; None: an editor attaches
-    args: list[Any] = field(default_factory=list)  # for it; "{seed}" and "{copy}" are replaced
+    executable: str | None = None
+    args: list[Any] = field(default_factory=list)
     protocol: str = AUTO
-    folder: str | None = None  # of the shared files
-    launch_timeout: float = 60.0  # seconds until it attaches
-    timeout: float = 60.0  # seconds for an answer
-    wake: bool = True  # offer to pass turns by wake-ups, and sealed memory
-    behaviours: list[str] = field(default_factory=list)  # to wait for at the start; empty: those of the first turns
-    start_turns: int = 20  # turns in which behaviours may appear
-    time_limit: int = 1000  # turns of an episode of the run, after which the simulator is reset
-    parameters: dict[str, float] = field(default_factory=dict)  # environment parameters
-    engine: dict[str, Any] = field(default_factory=dict)  # engine configuration
-    side_channels: list[Any] = field(default_factory=list)  # that plugins have registered: names, or their classes
-    masks: str = "agents"  # how masks of several branches lie: agents, as Unity writes them, or branches
-    ids: str = FOUND_OUT  # protocol 0, discrete actions: told apart by ids (agents), by rows, or found out (auto)
+    folder: str | None = None
+    launch_timeout: float = 60.0
+    timeout: float = 60.0
+    wake: bool = True
+    behaviours: list[str] = field(default_factory=list)
+    start_turns: int = 20
+    time_limit: int = 1000
+    parameters: dict[str, float] = field(default_factory=dict)
+    engine: dict[str, Any] = field(default_factory=dict)
+    side_channels: list[Any] = field(default_factory=list)
+    masks: str = "agents"
+    ids: str = FOUND_OUT
     seed: int | None = None
     test_mode: bool = False  # set by Muster: whether tests are played
     place: Any = (0, 1, 0)  # set by Muster: number among the copies that share a cycle, their number, and among all

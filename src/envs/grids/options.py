@@ -32,13 +32,7 @@ def _require_truths(options: object, *names: str) -> None:
 
 @dataclass
 class PressurePlateOptions(TeamOptions):
-    """
-    Args:
-        key: one of `PRESSURE_PLATES`.
-        agents_layer: where agents see each other: "starts", on the cells where they all started, as in the package;
-            "now", where they are.
-        render: False.
-    """
+    """Constructor arguments; `about` has their meaning."""
 
     time_limit: int = 500
     key: str = "pressureplate-linear-4p-v0"
@@ -54,15 +48,7 @@ class PressurePlateOptions(TeamOptions):
 
 @dataclass
 class CaptureTargetOptions(TeamOptions):
-    """
-    Args:
-        key: one of `CAPTURE_TARGETS`.
-        obs_one_hot: positions are one-hot, not two numbers.
-        target_flick_prob: how often an agent does not see the target.
-        tgt_avoid_agent: the target moves away from the nearest agent; False: anywhere.
-        tgt_trans_noise, agent_trans_noise: how often a move goes to the left or right of its direction.
-        render: False.
-    """
+    """Constructor arguments; `about` has their meaning."""
 
     time_limit: int = 60
     key: str = CAPTURE_TARGETS[0]
@@ -84,13 +70,7 @@ class CaptureTargetOptions(TeamOptions):
 
 @dataclass
 class BoxPushingOptions(TeamOptions):
-    """
-    Args:
-        key: one of `BOX_PUSHINGS`.
-        random_init: agents start anywhere in the lower half, not in their corners.
-        starts_inside: that half is as wide as the board; False: two cells wider, as in the package.
-        render: False.
-    """
+    """Constructor arguments; `about` has their meaning."""
 
     time_limit: int = 60
     key: str = BOX_PUSHINGS[0]

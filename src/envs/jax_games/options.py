@@ -15,12 +15,7 @@ EXAMPLES = "env_args.key=smax-3m, env_args.key=jaxmarl:MPE_simple_spread_v3 or e
 
 @dataclass
 class JaxOptions(TeamOptions):
-    """
-    Args:
-        key: see `keys.game_of`.
-        kwargs: arguments of the environment.
-        time_limit: steps of an episode, which is truncated then; None: the environment's own.
-    """
+    """Constructor arguments; `about` has their meaning."""
 
     time_limit: int | None = None  # type: ignore[assignment]
     key: str | None = None

@@ -23,13 +23,7 @@ REACHES = {**OF_ALL, **nowhere("time_limit reward reward_type render"), "key": R
 
 @dataclass
 class Options(TeamOptions):
-    """
-    Args:
-        key: a kitchen's name (of `layouts.BY_NAME`, or of an installed package), or a file in Overcooked-AI's form,
-            `mine.layout`.
-        reward_type: "sparse": soups; "shaped": steps towards them, without the soups, as in PyMARLzoo+; "both".
-        render: False.
-    """
+    """Constructor arguments; `about` has their meaning."""
 
     time_limit: int = 500
     key: str = "cramped_room"

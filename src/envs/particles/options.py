@@ -43,20 +43,9 @@ LEAST |= dict.fromkeys(NEIGHBOURS, 1)
 
 @dataclass
 class Options(TeamOptions):
-    """Where a default is None, the scenario has one or does not take the word; see `WORDS`.
+    """Where a default is None, the scenario has one or does not take the word: `WORDS`. `about` has the meaning of all.
 
-    Args:
-        scenario: one of `SCENARIOS`.
-        N: simple_spread: agents, and landmarks; simple_adversary: good agents, and landmarks.
-        num_good, num_adversaries, num_obstacles, num_food, num_forests: how many of each there are.
-        num_agent_neighbors, num_landmark_neighbors: how many an agent sees, the nearest ones; None: all.
-        local_ratio: the share of an agent's own reward; the rest is that of all.
-        curriculum: the package's first stage: collisions cost nothing, or the prey is half as fast.
-        terminate_on_success: an episode ends when all landmarks are covered, or all prey is caught.
-        continuous_actions: numbers from 0 to 1, five that move (none, x-, x+, y-, y+), then words.
-        opponent: one of `OPPONENTS`, who plays the prey of simple_tag (the last agent) or the adversary of
-            simple_adversary, which is then not one of the team.
-        dynamic_rescaling: the package's, for its pictures; here it does nothing.
+    Continuous actions are five that move (none, x-, x+, y-, y+), then words.
     """
 
     time_limit: int = 25

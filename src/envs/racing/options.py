@@ -39,24 +39,24 @@ def _one_track() -> list[Any]:
 
 @dataclass
 class Options(Rules):
-    """Constructor arguments; docs/racing.md describes them."""
+    """Constructor arguments; `about` has their meaning."""
 
     map_cycle: list[Any] = field(default_factory=_one_track)
-    map_order: str = "cycle"  # or "random": each race draws an entry
+    map_order: str = "cycle"
     n_cars: int = 1
-    contact: bool = True  # of cars
-    walls: bool = True  # False: grass beside the road
-    gears: int = 5  # 0: none
-    grip: float = 1.0  # of the tyres, in units of 14 m/s2
-    half_width: float = 8.0  # metres from the line to the edge of the road
-    metres: float = 600.0  # of tracks by seed, about
-    start_anywhere: float = 0.0  # share of training races that start anywhere along the track
+    contact: bool = True
+    walls: bool = True
+    gears: int = 5
+    grip: float = 1.0
+    half_width: float = 8.0
+    metres: float = 600.0
+    start_anywhere: float = 0.0
     picture_size: int = 42
-    frame_width: int = 0  # pixels of a picture that is no square; 0: picture_size
+    frame_width: int = 0
     frame_height: int = 0
-    zones_ahead: int = 40  # zone centres in the float view
-    zones_every: int = 20  # zones from one of them to the next
-    reward: str = "sum"  # of several cars; "each": a reward for each
+    zones_ahead: int = 40
+    zones_every: int = 20
+    reward: str = "sum"
 
     def __post_init__(self):
         self.require_rules()

@@ -62,16 +62,16 @@ REACHES: Mapping[str, Reach] = {
 
 @dataclass
 class Rules:
-    """Arguments of an environment of races; docs/racing.md and docs/trackmania.md have them."""
+    """Arguments of an environment of races; `about` has their meaning."""
 
     map_cycle: list[Any] = field(default_factory=list)
-    test_map_cycle: list[Any] = field(default_factory=list)  # empty: that of training
-    step_ms: int = 50  # milliseconds of a step
-    time_limit: int = 6000  # steps of a race
-    cut_off_seconds: float = 2.0  # without a new furthest zone
+    test_map_cycle: list[Any] = field(default_factory=list)
+    step_ms: int = 50
+    time_limit: int = 6000
+    cut_off_seconds: float = 2.0
     view: str = "float"
-    normalise: bool = True  # the float view, by fixed means and deviations
-    state: bool = True  # the field state, for mixers and central critics
+    normalise: bool = True
+    state: bool = True
     seed: int | Sequence[int] | None = None
     test_mode: bool = False  # set by Muster: whether these races are those of tests
     # set by Muster: number of this copy among those that share its cycle, their number, and number among all of the run
@@ -84,11 +84,11 @@ class Rules:
     engineered_kamikaze_reward: float = WEIGHTS["engineered_kamikaze_reward"].default
     engineered_close_to_vcp_reward: float = WEIGHTS["engineered_close_to_vcp_reward"].default
     shaped_reward_point_to_vcp_ahead: float = WEIGHTS["shaped_reward_point_to_vcp_ahead"].default
-    final_speed: str = "finish"  # pays the speed there; "gain": what was gained in each step before
-    zone_back: str = "nearer"  # a zone is left backwards if the one before is nearer; "reach": and within 45 m
-    line_ends: str = "spacing"  # beyond its ends, a line has points 0.5 m apart; "step": as its last two are
-    greedy_every: int = 0  # of so many races of training, the last one is played without exploring; 0: none
-    finish_entry: str = "line"  # zone and metres of a finished race; "beyond": a zone and 0.75 m further
+    final_speed: str = "finish"
+    zone_back: str = "nearer"
+    line_ends: str = "spacing"
+    greedy_every: int = 0
+    finish_entry: str = "line"
 
     def require_rules(self) -> None:
         """Raises: ConfigError: an argument is none of its choices, or no number within its bounds."""

@@ -49,20 +49,7 @@ FORMS = (
 
 @dataclass
 class Options(TeamOptions):
-    """Where a default is None, the key says it.
-
-    Args:
-        key: an id of the package.
-        shelf_rows, shelf_columns, column_height: of shelves; the columns are of two, and an odd number.
-        layout: a drawing instead (`layout.of_text`).
-        request_queue_size: shelves that are requested at once.
-        sensor_range: cells that an agent sees to each side.
-        reward_type: one of `REWARD_TYPES`.
-        msg_bits: that an agent sends at each step; its actions are the usual five for each message.
-        normalised_coordinates: an agent sees its place as numbers from 0 to 1.
-        max_inactivity_steps: so many steps without a delivery end the episode.
-        max_steps: the package's limit; as `time_limit`.
-    """
+    """Where a default is None, the key says it; `about` has the meaning of all."""
 
     time_limit: int = 500
     key: str = "rware-tiny-2ag-v2"

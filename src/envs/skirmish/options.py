@@ -32,15 +32,15 @@ OBSERVATIONS = ("flat", "entities")
 
 @dataclass
 class Options:
-    """Constructor arguments. Every one means what it means in SMAC, except those marked as without effect."""
+    """Constructor arguments; `about` has their meaning: SMAC's, except of those marked as without effect."""
 
-    map_name: str = "8m"  # or a list of names: see `args_by_map`
-    step_mul: int = 8  # game loops of a step; None: 8
-    move_amount: float = 2  # length of a move order
-    difficulty: str = "7"  # below "7" enemies take longer to fire at a new target
+    map_name: str = "8m"
+    step_mul: int = 8
+    move_amount: float = 2
+    difficulty: str = "7"
     game_version: str | None = None  # without effect
-    seed: int | Sequence[int] | None = None  # of several battles: one for each
-    continuing_episode: bool = False  # mark time limits as such in `info`
+    seed: int | Sequence[int] | None = None
+    continuing_episode: bool = False
     obs_all_health: bool = True
     obs_own_health: bool = True
     obs_last_action: bool = False
@@ -62,7 +62,7 @@ class Options:
     replay_prefix: str = ""
     window_size_x: int = 1920  # without effect
     window_size_y: int = 1200  # without effect
-    heuristic_ai: bool = False  # scripted allies
+    heuristic_ai: bool = False
     heuristic_rest: bool = False
     debug: bool = False  # without effect
     # SMACv2
@@ -74,12 +74,12 @@ class Options:
     min_attack_range: float = 2
     kill_unit_step_mul: int = 2
     fully_observable: bool = False
-    capability_config: dict[str, Any] = field(default_factory=dict)  # empty: as published, 5 against 5
+    capability_config: dict[str, Any] = field(default_factory=dict)
     prob_obs_enemy: float = 1.0
     action_mask: bool = True
     # Skirmish
-    observation: str = "flat"  # entities: parts for the agent itself, its allies and its enemies; see docs/skirmish.md
-    fix_quirks: bool = False  # the obviously intended behaviour where SMAC's is odd; see docs/skirmish.md
+    observation: str = "flat"
+    fix_quirks: bool = False
     test_mode: bool = False  # set by Muster: whether these battles are those of tests
     # set by Muster: number of this copy among those that share a list of maps, their number, and number among all
     place: Sequence[int] = (0, 1, 0)

@@ -33,17 +33,17 @@ TEXTS = ("launch", "user", "documents")
 
 @dataclass
 class Options(Rules):
-    """Constructor arguments; docs/trackmania_game.md describes them. Nothing here is random."""
+    """Constructor arguments; `about` has their meaning. Nothing here is random."""
 
-    port: int = FIRST_PORT  # of the first game; each further one has the next
-    launch: str = ""  # the command that starts a game, with {port}; "": the user has started them
-    launch_timeout: float = 300.0  # seconds until it accepts a connection
-    game_timeout: float = 60.0  # seconds of silence after which a game counts as crashed
-    turn_timeout: float = 600.0  # seconds that the game waits for the run during a race
-    max_restarts: int = 5  # crashes in a row
-    user: str = ""  # the name of the game's online account
-    documents: str = ""  # the game's folder, to hide personal bests
-    speed: float = 80.0  # of races
+    port: int = FIRST_PORT
+    launch: str = ""
+    launch_timeout: float = 300.0
+    game_timeout: float = 60.0
+    turn_timeout: float = 600.0
+    max_restarts: int = 5
+    user: str = ""
+    documents: str = ""
+    speed: float = 80.0
     countdown_speed: float = 80.0
     frame_width: int = 160
     frame_height: int = 120
