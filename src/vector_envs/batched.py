@@ -7,6 +7,7 @@ import numpy as np
 
 from envs.contract.declarations import spec_of
 from vector_envs.contract import StepOutcome
+from vector_envs.environment_row import close_environment
 from vector_envs.parts import require_parts
 from vector_envs.train_and_test import LocalCopies
 
@@ -57,4 +58,4 @@ class BatchedCopies(LocalCopies):
         self.env.take_live(name, value)
 
     def close(self) -> None:
-        self.env.close()
+        close_environment(self.env)

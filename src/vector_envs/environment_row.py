@@ -183,3 +183,9 @@ def _put_rows(name: str, spec: FieldSpec, target: np.ndarray, count: np.ndarray,
         raise InvalidEnvironmentError(f"{name} has {len(rows)} rows, more than its capacity of {len(target)}")
     target[: len(rows)], target[len(rows) :] = rows, 0
     count[...] = len(rows)
+
+
+def close_environment(env: Any) -> None:
+    """Close it, if it has something to close: one with declared fields need not have the method."""
+    if hasattr(env, "close"):
+        env.close()

@@ -8,7 +8,7 @@ import numpy as np
 from envs.contract.declarations import spec_of
 from envs.contract.saving import state_or_none
 from vector_envs.contract import StepOutcome
-from vector_envs.environment_row import row_of
+from vector_envs.environment_row import close_environment, row_of
 from vector_envs.step_arrays import StepArrays
 from vector_envs.train_and_test import LocalCopies
 
@@ -78,4 +78,4 @@ class InProcessCopies(LocalCopies):
 
     def close(self) -> None:
         for env in self.envs:
-            env.close()
+            close_environment(env)

@@ -8,7 +8,7 @@ from envs.contract.declarations import announced
 from envs.contract.saving import state_or_none
 from replays.offered import offered
 from replays.plain import plain, plain_info
-from vector_envs.environment_row import EnvironmentRow, row_of
+from vector_envs.environment_row import EnvironmentRow, close_environment, row_of
 from vector_envs.step_arrays import StepArrays
 
 
@@ -112,7 +112,7 @@ class WorkerEnvironment:
     def close(self) -> None:
         """Close the environments that were made."""
         for env in self._made.values():
-            env.close()
+            close_environment(env)
 
     def _environment(self, test_mode: bool) -> Any:
         key = test_mode and self._separate

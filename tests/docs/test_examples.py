@@ -44,6 +44,19 @@ def test_the_environment_of_entities_can_be_learned(tmp_path):
     )
 
 
+def test_the_environment_of_two_groups_trains(tmp_path):
+    words = ["--config=vdn", "--env-config=docs/examples/chase.yaml", "with", "t_max=2000", "batch_size=8", "seed=1"]
+    _final_return(tmp_path, *words, "epsilon_anneal_time=1000", "test_nepisode=20")
+    info = json.loads((tmp_path / "sacred" / "1" / "info.json").read_text())
+    assert {
+        "cats/loss",
+        "mice/loss",
+        "test_cats/return_mean",
+        "test_mice/return_mean",
+        "test_caught_mean",
+    } <= info.keys()
+
+
 def test_the_ailments_of_an_environment_are_seen_from_inside(tmp_path):
     plugin = 'plugins=["docs/examples/ailing.py"]'
     words = ["--config=vdn", "--env-config=two_step", "with", plugin, "env=ailing", "learner=watched", "t_max=300"]
