@@ -230,6 +230,15 @@ def test_cartpoles_own_copies_are_saved():
         made("synchronous").state_dict()
 
 
+def test_a_form_whose_package_is_missing_names_it(monkeypatch):
+    import gymnasium
+
+    spec = gymnasium.envs.registration.EnvSpec("Absent-v0", vector_entry_point="no_such_package.games:Copies")
+    monkeypatch.setitem(gymnasium.registry, "Absent-v0", spec)
+    with pytest.raises(ConfigError, match=r"needs the package 'no_such_package'.*pip install no_such_package"):
+        Gymnasium.check_args(key="Absent-v0", vectorised=True)
+
+
 @pytest.mark.parametrize(
     ("env_args", "message"),
     [

@@ -120,7 +120,13 @@ def _maker_of(task: Any, where: str) -> Callable[..., Any]:
     """What makes copies: the vectorised form of an id, or a class or function that takes their number."""
     registration = require("gymnasium.envs.registration", "env=gymnasium")
     for maker in (task.vector_entry_point, task.entry_point):
-        found = registration.load_env_creator(maker) if isinstance(maker, str) else maker
+        try:
+            found = registration.load_env_creator(maker) if isinstance(maker, str) else maker
+        except ImportError as error:
+            raise ConfigError(
+                f"{where} needs the package '{error.name}', which is not installed. "
+                f"Install it with: pip install {error.name}"
+            ) from None
         if found is not None and COPIES in inspect.signature(found).parameters:
             return found
     having = [name for name, one in require("gymnasium", where).registry.items() if one.vector_entry_point]
