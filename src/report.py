@@ -5,11 +5,10 @@ from cli.command import program, start
 
 def _report(words: list[str]) -> None:
     from browser.packages import require
-
-    require("report.py", "scipy", "plotly")
     from browser.report.arguments import parse_arguments
 
     options = parse_arguments(words)
+    require("report.py", "scipy", "plotly")
     if options.png or options.svg:
         require("--png and --svg", "matplotlib")
     from browser.report.writing import write_report

@@ -1,7 +1,6 @@
 """Means over runs with Student's interval."""
 
 import numpy as np
-from scipy import special
 
 from browser.stats.aggregates import LEVEL
 
@@ -15,6 +14,8 @@ def mean_and_half(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         means [N], NaN without a run, and halves [N], NaN with fewer than two.
     """
+    from scipy import special  # which `report.py --help` does without
+
     n = np.isfinite(values).sum(axis=0)
     counted = np.maximum(n, 1)
     center = np.where(n > 0, np.nansum(values, axis=0) / counted, np.nan)
