@@ -19,6 +19,7 @@ OUTPUTS = {"q": "q_values", "pi_logits": "policy"}
 ALGORITHM = ("name", "learner", "mixer", "mac", "agent")
 # where a replay goes is nothing that an episode depends on
 NOT_IN_HEADERS = ("replay_dir", "replay_prefix")
+NOT_PLAYED = "no test was played at the end (python src/watch.py RUN records an episode)"
 
 
 def attach_recorder(args: SimpleNamespace, runner: Runner, mixer: Any, logger: Logger) -> None:
@@ -52,6 +53,9 @@ def save_replay(args: SimpleNamespace, runner: Runner, logger: Logger) -> None:
     try:
         runner.save_replay()
     except NotImplementedError as error:
+        if recorder is not None and not recorder.refusal:
+            logger.console_logger.warning(f"No replay was saved: {NOT_PLAYED}.")
+            return
         reasons = dict.fromkeys([recorder.refusal if recorder is not None else "", str(error)])
         logger.console_logger.warning(f"No replay was saved: {', and '.join(filter(None, reasons))}.")
 

@@ -248,6 +248,12 @@ def test_an_environment_without_snapshots_says_so(tmp_path, caplog, register, en
     assert not (tmp_path / "replays").exists()
 
 
+def test_a_run_without_a_last_test_does_not_blame_the_environment(tmp_path, caplog, register):
+    register("drawable", DrawableEnv)
+    run(config(tmp_path, env="drawable", save_replay=True, test_nepisode=0))
+    assert "No replay was saved: no test was played at the end" in caplog.text
+
+
 def test_a_description_that_cannot_be_drawn_is_reported_and_not_recorded(tmp_path, caplog, register):
     class FlatNames(DrawableEnv):
         def action_names(self):
