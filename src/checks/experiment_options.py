@@ -29,12 +29,18 @@ OPTIONS = {
         reaches=NOWHERE,
     ),
     "env_args": Option(SHARED, "arguments of the environment's constructor", resume=EXPERIENCE, reaches=NOWHERE),
-    "runner": Option(SHARED, "how experience is gathered (registry: runners)", resume=EXPERIENCE, reaches=NOWHERE),
+    "runner": Option(
+        SHARED,
+        "how experience is gathered (registry: runners); collectors: by other processes, as collectors.runner says",
+        resume=EXPERIENCE,
+        reaches=NOWHERE,
+    ),
     "mac": Option(SHARED, "multi-agent controller (registry: controllers)", resume=SHAPES, reaches=NOWHERE),
     "learner": Option(SHARED, "how the weights are improved (registry: learners)", reaches=NOWHERE),
     "buffer": Option(
         SHARED,
-        "the kept experience: episodes, rollout (the newest one only), auto (as the learner needs)",
+        "the kept experience: episodes, transitions (single steps), rollout (the newest one only), auto (as the "
+        "learner needs)",
         resume=EXPERIENCE,
         reaches=NOWHERE,
     ),
@@ -67,7 +73,9 @@ OPTIONS = {
         reaches=NOWHERE,
     ),
     "message": Option(SHARED, "what the run is for, in your words", resume=FREE, reaches=NOWHERE),
-    "t_max": Option(SHARED, "stop after this many steps", at_least=1, at_most=STEPS, resume=FREE, live=True),
+    "t_max": Option(
+        SHARED, "stop after the rollout that reaches this many steps", at_least=1, at_most=STEPS, resume=FREE, live=True
+    ),
     "max_hours": Option(
         SHARED,
         "also stop after this many hours of training, those before a resumption included; 0: no limit",
@@ -102,7 +110,7 @@ OPTIONS = {
     ),
     "samples_per_insert": Option(
         SHARED,
-        "instead: mean number of samples that contain each transition, such as 0.25 or 4; 0: off",
+        "in place of updates_per_rollout: how often each transition is sampled on average, such as 0.25 or 4; 0: off",
         kind=float,
         at_least=0,
         at_most=COPIES,
@@ -146,7 +154,8 @@ OPTIONS = {
     ),
     "collection": Option(
         SHARED,
-        "when to play rollouts: sync (between updates), or async (the next one during updates, with older weights)",
+        "when to play rollouts: sync (between updates), async (the next one during updates, with older weights), or "
+        "collectors (other processes play: the keys of collectors; also runner=collectors)",
         reaches=NOWHERE,
     ),
     "overlap": Option(SHARED, "True: the same as collection=async"),

@@ -11,8 +11,9 @@ from typing import Any
 
 from checks.options import ROOMS, readings
 from checks.registries import AUTO, REGISTRIES
-from cli import env_arguments
+from cli import env_arguments, statistics
 from cli.env_arguments import PREFIX, TYPES, Argument, as_word
+from cli.presets import all_presets
 from envs import about, live_options
 from utils.config.merging import CONFIG_DIR, shared_defaults
 from utils.config.options import FREE, SHARED, Option
@@ -30,6 +31,23 @@ key, `--list KIND=NAME` the keys of one part. Keys that several parts share, and
 defaults in `config/default.yaml`; a config has the others if it chooses a part that reads them. `--resume` may change
 a key that says "free" ([resuming.md](resuming.md)).
 """
+PRESETS_HEAD = """
+## Presets
+
+The algorithms of config/algs/, with the keys that one sets first and the preset's values.
+[which_algorithm.md](which_algorithm.md) says which to choose; `python src/main.py print_config --config=NAME
+--env-config=ENV` shows all keys of one.
+
+"""
+PRESET_COLUMNS = ("--config=", "what it is", "actions", "learns from", "learner", "set first")
+ENVIRONMENTS_HEAD = """
+## Environments
+
+Which environments step many copies as one batch (`vector_env=batched`), which resume exactly because their state is
+saved (others begin the episode again, with the next seed of their stream), and which record replays.
+
+"""
+ENVIRONMENT_COLUMNS = ("env", "what it is", "as one batch", "state is saved", "replays")
 ARGUMENTS_HEAD = """
 ## Arguments of environments
 
@@ -39,6 +57,15 @@ those that the file lacks are its constructor's. `--list env=racing` prints the 
 ([runs.md](runs.md#changes-while-a-run-is-under-way)).
 """
 ARGUMENT_COLUMNS = ("argument", "default", "values", "meaning")
+STATISTICS_HEAD = """
+## Statistics
+
+What runs log, in `metrics.csv`, on the page and in every other place ([results.md](results.md)); `<...>` stands for any
+text, and `test_` before the name of a statistic of episodes for that of the last test. `--help td_error_abs` explains
+one. Means of episodes are of those since the last time, at least every `runner_log_interval` steps; learners log their
+last update, or the mean over their last passes, every `learner_log_interval` steps.
+"""
+STATISTIC_COLUMNS = ("statistic", "meaning", "logged by")
 COLUMNS = ("key", "default", "values", "meaning", "read by", "resume")
 
 
@@ -105,6 +132,8 @@ def option_help(name: str) -> str:
         return _argument_help(name.removeprefix(PREFIX).partition(".")[0])
     keys, top = all_keys(), name.partition(".")[0]
     found = [key for key in keys if key.name == KEYS.get(top, top)]
+    if not found and (logged := statistics.of_name(name)):
+        return "\n".join(f"{one.name}: {one.meaning}\n  statistic, logged by {one.logged_by}\n" for one in logged)
     if not found:
         hint = nearest_key(name, {key.name for key in keys})
         raise ConfigError(f"--help {name}: no part declares this key.{hint} docs/reference.md has all of them.")
@@ -163,7 +192,38 @@ def reference() -> str:
         tables.setdefault(next(iter(key.readers)), []).append(_row(cells))
     head = f"{_row(COLUMNS)}\n{_row(['---'] * len(COLUMNS))}"
     keys = "".join(f"\n## {kind}\n\n{head}\n" + "\n".join(rows) + "\n" for kind, rows in tables.items())
-    return HEAD + keys + _arguments()
+    return HEAD + keys + _presets() + _environments() + _arguments() + _statistics()
+
+
+def _presets() -> str:
+    """The table of algorithms."""
+    rows = [
+        _row((f"`{one.name}`", _plain(one.title), one.actions, one.data, f"`{one.learner}`", one.first_keys))
+        for one in all_presets()
+    ]
+    head = f"{_row(PRESET_COLUMNS)}\n{_row(['---'] * len(PRESET_COLUMNS))}"
+    return PRESETS_HEAD + f"{head}\n" + "\n".join(rows) + "\n"
+
+
+def _environments() -> str:
+    """The table of what environments can do."""
+    rows = []
+    for env in REGISTRIES["env"]:
+        entry, said = REGISTRIES["env"].entry(env), about(env)
+        traits = entry.traits
+        batched = "for some arguments" if "batched_if" in traits else "yes" if "batched" in traits else "no"
+        rows.append(_row((f"`{env}`", _plain(entry.description), batched, said.saved, said.drawn)))
+    head = f"{_row(ENVIRONMENT_COLUMNS)}\n{_row(['---'] * len(ENVIRONMENT_COLUMNS))}"
+    return ENVIRONMENTS_HEAD + f"{head}\n" + "\n".join(rows) + "\n"
+
+
+def _statistics() -> str:
+    """The section about statistics."""
+    text, head = STATISTICS_HEAD, f"{_row(STATISTIC_COLUMNS)}\n{_row(['---'] * len(STATISTIC_COLUMNS))}"
+    for title, table in statistics.all_statistics().items():
+        rows = [_row((f"`{one.name}`", _plain(one.meaning), one.logged_by)) for one in table]
+        text += f"\n### {title}\n\n{head}\n" + "\n".join(rows) + "\n"
+    return text
 
 
 def _arguments() -> str:
@@ -174,12 +234,17 @@ def _arguments() -> str:
     text = ARGUMENTS_HEAD
     for envs in alike.values():
         rows = [
-            _row((f"`{one.name}`", f"`{one.word}`", one.values, one.meaning))
+            _row((f"`{one.name}`", f"`{one.word}`", one.values, _plain(one.meaning)))
             for one in env_arguments.arguments(envs[0], imports=False)
         ]
         head = f"{_row(ARGUMENT_COLUMNS)}\n{_row(['---'] * len(ARGUMENT_COLUMNS))}"
         text += f"\n### {', '.join(f'env={env}' for env in envs)}\n\n{head}\n" + "\n".join(rows) + "\n"
     return text
+
+
+def _plain(text: str) -> str:
+    """A text in which Markdown sees no tags."""
+    return text.replace("<", "\\<")
 
 
 def _row(cells: tuple | list) -> str:

@@ -1,5 +1,6 @@
 """Learners: batches of episodes in, better weights out."""
 
+from learners import logged
 from learners.actor_critic_options import ACTOR_CRITIC, COMA, PPO
 from learners.options import (
     DETERMINISTIC,
@@ -25,6 +26,7 @@ REGISTRY.declare(
     learns_from="q",
     takes=("agent_rewards",),
     mixes=("nothing", "chosen_values"),
+    logs=logged.VALUES,
     options=MIXER | TD_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE,
 )
 REGISTRY.declare(
@@ -33,6 +35,7 @@ REGISTRY.declare(
     "QTRAN-base: a joint value with a factorised argmax",
     learns_from="q",
     mixes=("joint_action",),
+    logs=logged.QTRAN,
     options={
         **MIXER,
         **DOUBLE_Q,
@@ -51,6 +54,7 @@ REGISTRY.declare(
     mixes=("nothing",),
     on_policy=True,
     needs_episodes=True,
+    logs=logged.COMA,
     options=COMA,
     # keys of PyMARL's own coma.yaml, which its learner does not read either
     inert=("critic_q_fn", "critic_baseline_fn", "critic_train_mode", "critic_train_reps"),
@@ -65,6 +69,7 @@ REGISTRY.declare(
     on_policy=True,
     buffers=("rollout",),
     captured=True,
+    logs=logged.VALUES,
     options={
         **MIXER,
         **TD_LAMBDA,
@@ -86,6 +91,7 @@ REGISTRY.declare(
     "PPO: clipped policy gradients in several epochs: IPPO, MAPPO, on-policy",
     **POLICY_GRADIENTS,
     captured=True,
+    logs=logged.PPO,
     options=PPO,
 )
 REGISTRY.declare(
@@ -93,6 +99,7 @@ REGISTRY.declare(
     "learners.a2c_learner:A2CLearner",
     "A2C: policy gradients with a critic: IA2C, MAA2C, on-policy",
     **POLICY_GRADIENTS,
+    logs=logged.A2C,
     options=ACTOR_CRITIC,
 )
 
@@ -108,6 +115,7 @@ REGISTRY.declare(
     agents=("iqn",),
     needs_acting=("action_was_greedy", "q_values"),
     captured=True,
+    logs=logged.IQN,
     options={**DOUBLE_Q, **IQN},
 )
 
@@ -125,6 +133,7 @@ REGISTRY.declare(
     takes=("agent_rewards", "continuous", "branches"),
     **FROM_TRANSITIONS,
     captured=True,
+    logs=logged.DDPG,
     options=DETERMINISTIC,
 )
 REGISTRY.declare(
@@ -134,6 +143,7 @@ REGISTRY.declare(
     takes=("agent_rewards", "continuous", "branches", "other_actions"),
     **FROM_TRANSITIONS,
     captured=True,
+    logs=logged.SAC,
     options=SOFT,
 )
 

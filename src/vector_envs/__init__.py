@@ -8,7 +8,7 @@ REGISTRY = Registry("source of environments")
 REGISTRY.declare(
     "batched",
     "vector_envs.sources:batched",
-    "one batch of copies, stepped by one call (skirmish, racing, entities)",
+    "one batch of copies, stepped by one call (docs/reference.md: which environments)",
     batches=True,
     options={
         "env_threads": Option(

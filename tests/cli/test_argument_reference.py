@@ -7,8 +7,8 @@ import pytest
 
 from cli.env_arguments import OF_THE_RUN, arguments, commented
 from cli.listing import listing
-from cli.reference import option_help
-from envs import REGISTRY, about
+from cli.reference import option_help, reference
+from envs import REGISTRY, about, batched_names
 from utils.config.merging import CONFIG_DIR, config_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
@@ -86,3 +86,28 @@ def test_an_environment_of_a_user_has_its_constructor_s(monkeypatch):
     assert "read by  env=mine\n" in option_help("env_args.side")
     REGISTRY["mine"] = type("Nothing", (), {})
     assert "takes no arguments" in listing("env=mine")
+
+
+# whose state and pictures are there without a game, a simulator or a package
+BUILT_IN = [name for name in REGISTRY if about(name).saved == about(name).drawn == "yes"]
+
+
+@pytest.mark.slow  # compiled families compile once
+@pytest.mark.parametrize("env", BUILT_IN)
+def test_environments_save_and_draw_as_the_table_says(env):
+    made = constructor_of(REGISTRY[env])(**load_yaml(CONFIG_DIR / "envs" / f"{env}.yaml")["env_args"] | {"seed": 1})
+    made.reset()
+    assert made.state_dict()
+    assert made.snapshot()["units"]
+
+
+def test_the_table_names_those_that_the_code_has():
+    assert len(BUILT_IN) == 11
+    table = reference().partition("\n## Environments\n")[2].partition("\n## ")[0]
+    rows = {
+        row[0]: row[2:]
+        for row in (line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| `"))
+    }
+    assert rows["`racing`"] == ["yes", "yes", "yes"]
+    assert rows["`lbf`"][0] == "for some arguments"
+    assert {name.strip("`") for name, (batched, *_) in rows.items() if batched != "no"} == {*batched_names()}

@@ -10,11 +10,13 @@ from checks import check_config
 from checks.options import completed
 from checks.parts import ChosenParts
 from cli.compose import compose_config
+from cli.statistics import is_described
 from envs import REGISTRY as environments
 from envs.contract.declarations import spec_of
 from experiment.assembly import assemble
 from fakes import RecordingLogger
 from learners import REGISTRY as learners
+from records.logger import Logger
 from run import run
 from utils.config.merging import config_names, recursive_dict_update
 from watched_training import watch_updates
@@ -139,6 +141,19 @@ def train(tmp_path, monkeypatch, algorithm, environment, **changes):
     config["t_max"] = (rollouts - 1) * config["batch_size_run"] * longest
     if ChosenParts(config).name("buffer") == "transitions":
         config["samples_per_insert"] = config["batch_size"] * min(1, 4 * UPDATES * delayed / config["t_max"])
-    updates = watch_updates(monkeypatch, config["learner"])
+    updates, logged = watch_updates(monkeypatch, config["learner"]), logged_statistics(monkeypatch)
     assert run(config) is not None
+    assert [key for key in logged if not is_described(key, config["learner"], config["env"])] == []
     return updates
+
+
+def logged_statistics(monkeypatch):
+    """The names of all statistics that runs log from now on, which docs/reference.md explains."""
+    names, log_stat = set(), Logger.log_stat
+
+    def noting(self, key, *arguments):
+        names.add(key)
+        log_stat(self, key, *arguments)
+
+    monkeypatch.setattr(Logger, "log_stat", noting)
+    return names

@@ -95,8 +95,8 @@ REGISTRY.declare(
         ),
         "hold_out_redraw": Option(
             0.0,
-            "probability of each step that it begins another stretch to hold out or not (Linesight: 0.1); 0: whole "
-            "episodes",
+            "probability per step that a new stretch begins, which is held out or not by chance (Linesight: 0.1); 0: "
+            "whole episodes",
             at_least=0,
             at_most=1,
             resume=EXPERIENCE,

@@ -11,10 +11,13 @@ from typing import NamedTuple
 
 class About(NamedTuple):
     """Sentences by name: of the `env_args`, and of the numbers in the last info of an episode, which are logged as
-    `<name>_mean`."""
+    `<name>_mean`. And of which of its games a resumed run continues the state, and which have replays: "yes", "no", or
+    words that say which."""
 
     arguments: Mapping[str, str]
     figures: Mapping[str, str] = MappingProxyType({})
+    saved: str = "no"
+    drawn: str = "no"
 
 
 NOTHING = About({})

@@ -28,4 +28,4 @@ FIGURES = {
     "agent_length": "steps of these episodes; likewise",
     "<statistic>": "what the simulator sends through its statistics channel",
 }
-ABOUT = About(ARGUMENTS, FIGURES)
+ABOUT = About(ARGUMENTS, FIGURES, saved="simulators that offer their state")

@@ -14,4 +14,4 @@ FIGURES = {
     "<metric>": "a metric of the environment, from the last step's observation",
     "<action>/<choice>": "share of an action's decisions that took this choice in the episode",
 }
-ABOUT = About(ARGUMENTS, FIGURES)
+ABOUT = About(ARGUMENTS, FIGURES, saved="the games; of your own, those of plain values", drawn="yes")

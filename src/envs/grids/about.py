@@ -32,6 +32,6 @@ _BOX_PUSHING = {
     **RENDER,
     **SEED,
 }
-PRESSURE_PLATE = About(_PRESSURE_PLATE)
-CAPTURE_TARGET = About(_CAPTURE_TARGET)
-BOX_PUSHING = About(_BOX_PUSHING)
+PRESSURE_PLATE = About(_PRESSURE_PLATE, saved="yes", drawn="yes")
+CAPTURE_TARGET = About(_CAPTURE_TARGET, saved="yes", drawn="yes")
+BOX_PUSHING = About(_BOX_PUSHING, saved="yes", drawn="yes")

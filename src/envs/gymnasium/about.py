@@ -15,4 +15,4 @@ ARGUMENTS = {
     **SEED,
 }
 FIGURES = {"<number>": "a number in the environment's own last info"}
-ABOUT = About(ARGUMENTS, FIGURES)
+ABOUT = About(ARGUMENTS, FIGURES, saved="most small ones, dm_control", drawn="classic control")

@@ -13,4 +13,4 @@ FIGURES = {
     "battle_won": "SMAX: share of the battles that were won",
     "<number>": "a number in the environment's own info",
 }
-ABOUT = About(ARGUMENTS, FIGURES)
+ABOUT = About(ARGUMENTS, FIGURES, saved="yes")

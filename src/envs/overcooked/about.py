@@ -11,4 +11,4 @@ ARGUMENTS = {
     **SEED,
 }
 FIGURES = {"soups": "soups that were served"}
-ABOUT = About(ARGUMENTS, FIGURES)
+ABOUT = About(ARGUMENTS, FIGURES, saved="yes", drawn="yes")

@@ -26,4 +26,4 @@ ARGUMENTS = {
     "dynamic_rescaling": "the package's, for its pictures: does nothing here",
     **SEED,
 }
-ABOUT = About(ARGUMENTS)
+ABOUT = About(ARGUMENTS, saved="yes", drawn="yes")

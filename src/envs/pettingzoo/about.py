@@ -31,5 +31,6 @@ FIGURES = {
     "<agent>_<number>": "a number in an agent's last info",
     "<number>": "a number in the last info of the game as a whole",
 }
-PETTINGZOO = About(_PETTINGZOO, FIGURES)
-GYMMA = About(_GYMMA, FIGURES)
+_MPE = "the particle environments"
+PETTINGZOO = About(_PETTINGZOO, FIGURES, saved=_MPE, drawn=_MPE)
+GYMMA = About(_GYMMA, FIGURES, saved=f"compiled games, {_MPE}", drawn=f"compiled games, {_MPE}")

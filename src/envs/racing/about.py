@@ -50,4 +50,4 @@ FIGURES = {
     "distance": "metres along the line from where the cars began, mean over cars",
     "<map>/race_finished": "race_finished on one map of a cycle of 2 to 32; so are race_time and distance",
 }
-ABOUT = About(ARGUMENTS, FIGURES)
+ABOUT = About(ARGUMENTS, FIGURES, saved="yes", drawn="yes")

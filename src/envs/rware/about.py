@@ -20,4 +20,4 @@ ARGUMENTS = {
     "max_steps": "the package's limit; the smaller of this and time_limit counts",
     **SEED,
 }
-ABOUT = About(ARGUMENTS)
+ABOUT = About(ARGUMENTS, saved="yes", drawn="yes")

@@ -61,4 +61,4 @@ FIGURES = {
     "dead_enemies": "enemies that were dead at the end",
     "<map>/battle_won": "battle_won on one map of a list; so are dead_allies and dead_enemies",
 }
-ABOUT = About(ARGUMENTS, FIGURES)
+ABOUT = About(ARGUMENTS, FIGURES, saved="yes", drawn="yes")

@@ -3,14 +3,16 @@
 from envs.contract.about import REWARD, SEED, STEPS, About
 
 _NO_CHANCE = {"seed": "accepted, since every environment gets one; the game has no chance"}
-TWO_STEP = About(_NO_CHANCE)
+TWO_STEP = About(_NO_CHANCE, saved="yes", drawn="yes")
 MATRIX = About(
     {
         "game": "a table that is built in: climbing, penalty or qtran; not read with payoff",
         "payoff": "payoff[a1][a2]...: a list nested once for each agent; null: the game's",
         "episode_limit": "steps of an episode, which is over then",
         **_NO_CHANCE,
-    }
+    },
+    saved="yes",
+    drawn="yes",
 )
 LBF = About(
     {
@@ -33,7 +35,9 @@ LBF = About(
         "penalty": "what loading in vain costs",
         "max_episode_steps": "a second limit of steps, which the package's ids have",
         **SEED,
-    }
+    },
+    saved="yes",
+    drawn="yes",
 )
 SMACLITE = About(
     {

@@ -23,4 +23,4 @@ _SMACV2 = {
     "time_limit": "EPyMARL's: accepted and not used, since each map has its own",
 }
 _FIGURES = {name: text for name, text in about.FIGURES.items() if "<" not in name}
-SMAC, SMACV2 = About(_SMAC, _FIGURES), About(_SMACV2, _FIGURES)
+SMAC, SMACV2 = (About(said, _FIGURES, drawn="the game's own") for said in (_SMAC, _SMACV2))

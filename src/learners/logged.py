@@ -1,0 +1,49 @@
+"""The statistics that learners log, by name, with their meaning: the trait `logs` of their entries in the registry."""
+
+from collections.abc import Mapping
+
+_MEANINGS = {
+    "loss": "loss of the last update: mean squared error of values, or of quantiles and atoms (IQN)",
+    "grad_norm": "norm of its gradient before clipping",
+    "td_error_abs": "mean absolute difference of values and targets",
+    "q_taken_mean": "mean value of the actions that were taken; of critics of states, of the states",
+    "target_mean": "mean of what values learn: targets or returns",
+    "td_loss": "loss of the joint value",
+    "opt_loss": "loss at the greedy joint action",
+    "nopt_loss": "loss at the joint action taken",
+    "td_targets": "mean error of the joint value (PyMARL's name)",
+    "td_chosen_qs": "mean joint value of the actions taken",
+    "v_mean": "mean of the state's correction",
+    "agent_indiv_qs": "mean of the agents' own values of the actions taken",
+    "critic_loss": "loss of the critic",
+    "critic_grad_norm": "norm of the critic's gradient before clipping",
+    "advantage_mean": "mean advantage of the actions taken, after scaling if it is scaled",
+    "coma_loss": "loss of the policy",
+    "pg_loss": "loss of the policy; with entropy_in_pg_loss less the entropy's share",
+    "agent_grad_norm": "norm of the policy's gradient before clipping",
+    "pi_max": "mean probability of the likeliest action, where an action is one choice: 1 is a policy that has decided",
+    "entropy": "mean entropy of the policy in nats",
+    "approx_kl": "how far the policy has moved from the one that acted: estimate of the KL divergence; a few "
+    "hundredths are usual",
+    "clip_fraction": "share of the probability ratios beyond eps_clip",
+    "quantile_spread": "mean deviation of the quantiles of the actions taken",
+    "entropy_weight": "weight of the entropy in rewards (SAC's temperature)",
+    "value_loss": "loss of the network of state values (value_network)",
+}
+_VALUES = "loss grad_norm td_error_abs q_taken_mean target_mean"
+_CRITIC = "critic_loss critic_grad_norm td_error_abs q_taken_mean target_mean"
+_POLICY = f"{_CRITIC} pg_loss agent_grad_norm entropy advantage_mean pi_max"
+
+
+def _of(names: str) -> Mapping[str, str]:
+    return {name: _MEANINGS[name] for name in names.split()}
+
+
+VALUES = _of(_VALUES)
+QTRAN = _of("loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets td_chosen_qs v_mean agent_indiv_qs")
+COMA = _of(f"{_CRITIC} coma_loss agent_grad_norm advantage_mean pi_max")
+A2C = _of(_POLICY)
+PPO = _of(f"{_POLICY} approx_kl clip_fraction")
+IQN = _of(f"{_VALUES} quantile_spread")
+DDPG = _of(f"{_CRITIC} pg_loss agent_grad_norm")
+SAC = _of(f"{_CRITIC} pg_loss agent_grad_norm entropy entropy_weight value_loss")
