@@ -1,8 +1,6 @@
 """The code blocks of docs/ run as they are written."""
 
-import contextlib
 import re
-import shlex
 import subprocess
 import sys
 
@@ -10,7 +8,6 @@ import pytest
 
 from learners import REGISTRY
 from learners.q_learner import QLearner
-from main import main
 from modules import mixers
 from run import run
 from standins import ROOT
@@ -32,26 +29,6 @@ def test_the_page_about_python_runs_from_top_to_bottom(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     assert "Did you mean 'qmix'" in done.stdout
     assert "two_step 3 COMPLETED" in done.stdout
-
-
-def commands(page):
-    """The words of every call of src/main.py in a page."""
-    for block in blocks(page, "bash"):
-        for line in block.replace("\\\n", " ").splitlines():
-            words = shlex.split(line, comments=True)
-            if words and "src/main.py" in words and "--resume" not in line:
-                yield words[words.index("src/main.py") + 1 :]
-
-
-@pytest.mark.parametrize("words", list(commands("from_pymarl.md")), ids=" ".join)
-def test_the_commands_for_those_who_come_from_pymarl_are_accepted(words, monkeypatch, capsys, tmp_path):
-    """They are checked as before a run, from the checkout's folder, and the config is printed."""
-    monkeypatch.chdir(ROOT)
-    if "--list" not in words:
-        words = ["print_config", *words]
-    with contextlib.redirect_stderr(sys.stdout):
-        code = main(words)
-    assert code == 0, capsys.readouterr().out
 
 
 def test_learners_get_the_inputs_that_their_page_lists(monkeypatch, tmp_path):
@@ -78,6 +55,10 @@ def test_learners_get_the_inputs_that_their_page_lists(monkeypatch, tmp_path):
     for name, shape, dtype in rows:
         assert batch[name].shape == tuple(sizes[size] for size in shape.split(", ")), name
         assert str(batch[name].dtype) == f"torch.{dtype}", name
+
+
+def test_the_page_about_environments_shows_its_example():
+    assert blocks("own_environment.md", "python")[0] == (ROOT / "docs" / "examples" / "meeting.py").read_text()
 
 
 def test_a_mixer_is_added_as_the_page_says(monkeypatch, tmp_path):

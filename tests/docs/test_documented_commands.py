@@ -1,0 +1,65 @@
+"""Every command of main.py in README and docs/ is accepted as before a run, and the suite on its page expands."""
+
+import contextlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import suite
+from main import main
+from standins import ROOT
+
+PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md"))]
+QUICK = ("README.md", "docs/from_pymarl.md", "docs/runs.md", "docs/configs.md")
+# what stands for something of the reader's: RUN, <token>, $seed, mine.py
+PLACEHOLDER = re.compile(r"\b(RUN|FILE|PATH|FOLDER|NAME|KEY)\b|<|\$|\.\.\.|\b(mine|mygym)\b")
+# a shell would do more than pass words on
+MORE = re.compile(r"[;&`>]|\s\|\s")
+# they need a run, or have a page of their own
+OF_RUNS = ("--resume", "--evaluate", "--export", "--custom", "--help")
+# refusals that are none of the command's: a package, a game or a file that only the reader has
+ABSENT = re.compile(
+    r"not installed|No module named|[Tt]here is no (config )?file|is missing; it must be the file|No such file"
+)
+
+
+def commands(page):
+    """The words of every call of main.py in a page, as the shell passes them on."""
+    for block in re.findall(r"^ *```bash\n(.*?)^ *```", (ROOT / page).read_text(), re.M | re.S):
+        for line in block.replace("\\\n", " ").splitlines():
+            command = line.partition(" #")[0]
+            if "src/main.py" not in command or MORE.search(command) or PLACEHOLDER.search(command):
+                continue
+            shell = ["bash", "-fc", f"printf '%s\\0' {command}"]
+            words = subprocess.run(shell, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
+            if not any(word.startswith(OF_RUNS) for word in words):
+                yield words[words.index("src/main.py") + 1 :]
+
+
+@pytest.mark.parametrize(
+    "page", [page if page in QUICK else pytest.param(page, marks=pytest.mark.slow) for page in PAGES]
+)
+def test_commands_are_accepted(page, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    for words in commands(page):
+        shows = "print_config" in words or "--list" in words
+        with contextlib.redirect_stderr(sys.stdout):
+            code = main(words if shows else ["print_config", *words])
+        out = capsys.readouterr().out
+        assert code == 0 or ABSENT.search(out), f"{' '.join(words)}\n{out[-1000:]}"
+
+
+def test_there_are_commands():
+    assert len(list(commands("docs/actor_critic.md"))) >= 3
+    assert ["--config=qmix", "--env-config=two_step", "with", "t_max=5000", "seed=1"] in list(commands("README.md"))
+
+
+def test_the_example_of_a_suite_expands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "suites.md").read_text()
+    path = tmp_path / "rates.yaml"
+    path.write_text(re.search(r"^## The file\n+```yaml\n(.*?)^```", page, re.M | re.S)[1])
+    assert suite.main(["run", str(path), "--dry-run"]) == 0
+    assert capsys.readouterr().out.count("qmix_smac+low+narrow-3m-s") == 5
