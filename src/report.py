@@ -9,12 +9,9 @@ def _report(words: list[str]) -> None:
 
     options = parse_arguments(words)
     require("report.py", "scipy", "plotly")
-    if options.png or options.svg:
-        require("--png and --svg", "matplotlib")
-    from browser.report.writing import write_report
+    from browser.report.command import report
 
-    for path in write_report(options):
-        print(path)
+    report(options)
 
 
 main = program(_report, "the report is missing or incomplete.")

@@ -10,4 +10,4 @@ Show them with CONFIG, which leaves plotly's logo out:
 from browser.figures.comparisons import aggregate_intervals, improvement_intervals, profile_curves, score_heatmap
 from browser.figures.learning_curves import learning_curves, run_curves
 from browser.figures.style import CONFIG
-from browser.figures.wording import PALETTE, axis_title, metric_title
+from browser.figures.wording import PALETTE, axis_title, metric_title, value_title

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from browser.figures.style import INK, TEMPLATE, area, plain_text
-from browser.figures.wording import AGGREGATE_TITLES, MATRIX_COLORS, color, dash
+from browser.figures.wording import AGGREGATE_TITLES, MATRIX_COLORS, color, staggered_dash
 from browser.stats.aggregates import Estimate, Profile, best_on_maps
 
 
@@ -73,13 +73,13 @@ def profile_curves(profiles: Sequence[Profile], metric: str, title: str = "") ->
                 name=name,
                 legendgroup=str(index),
                 mode="lines",
-                line={"color": color(index), "dash": dash(index), "width": 2, "shape": "hv"},
+                line={"color": color(index), "dash": staggered_dash(index), "width": 2, "shape": "hv"},
                 hovertemplate=f"<b>{name}</b><br>%{{y:.0%}} of runs above %{{x:.2f}}<extra></extra>",
             )
         )
     figure.update_layout(template=TEMPLATE, title_text=plain_text(title), showlegend=True)
     figure.update_xaxes(title_text=f"{plain_text(metric)} τ")
-    figure.update_yaxes(title_text="share of runs with a score above τ", range=[-0.02, 1.02], tickformat=".0%")
+    figure.update_yaxes(title_text="Share of runs above τ", range=[-0.02, 1.02], tickformat=".0%")
     return figure
 
 
@@ -89,11 +89,11 @@ def improvement_intervals(improvements: Sequence[tuple[str, str, Estimate]], tit
     Args:
         improvements: X, Y and the estimate.
     """
-    rows = [f"{plain_text(x)} > {plain_text(y)}" for x, y, _ in improvements]
+    rows = [f"{plain_text(x)} > {plain_text(y)} (n = {estimate.n})" for x, y, estimate in improvements]
     figure = go.Figure(_intervals(rows, [estimate for *_, estimate in improvements], [color(0)] * len(rows)))
     figure.add_vline(x=0.5, line={"color": "#999999", "dash": "dash", "width": 1})
     figure.update_layout(template=TEMPLATE, title_text=plain_text(title), height=140 + 40 * max(1, len(rows)))
-    figure.update_xaxes(title_text="probability of improvement P(X > Y)", range=[-0.02, 1.02])
+    figure.update_xaxes(title_text="Probability of improvement P(X > Y)", range=[-0.02, 1.02])
     figure.update_yaxes(type="category", autorange="reversed")
     return figure
 
@@ -111,7 +111,9 @@ def aggregate_intervals(aggregates: Mapping[str, Mapping[str, Estimate]], title:
         horizontal_spacing=0.03,
         subplot_titles=[AGGREGATE_TITLES.get(how, how) for how in aggregates],
     )
-    rows, colors = [plain_text(label) for label in labels], [color(index) for index in range(len(labels))]
+    first = next(iter(aggregates.values()), {})
+    rows = [f"{plain_text(label)} (n = {first[label].n})" for label in labels]
+    colors = [color(index) for index in range(len(labels))]
     for column, estimates in enumerate(aggregates.values(), start=1):
         figure.add_trace(_intervals(rows, [estimates[label] for label in labels], colors), row=1, col=column)
     figure.update_layout(

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from browser.figures.style import TEMPLATE, area, plain_text
-from browser.figures.wording import axis_title, color, dash, incomplete_stretches, is_share, metric_title, numbered
+from browser.figures.wording import axis_title, color, dash, incomplete_stretches, is_share, numbered, value_title
 from browser.reading.curves import Curve
 from browser.stats.bands import Band, bands_title
 
@@ -15,7 +15,9 @@ MOST_POINTS = 4000
 MOST_POINTS_OF_ALL = 100_000
 
 
-def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: Sequence[str] = ()) -> go.Figure:
+def learning_curves(
+    bands: Sequence[Band], metric: str, title: str = "", order: Sequence[str] = (), y_title: str = ""
+) -> go.Figure:
     """A line with its band per group; the legend says how many runs a group has, hovering how many there.
 
     Where runs are missing that have values elsewhere, the line is thin and dotted.
@@ -26,6 +28,7 @@ def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: 
         title: e.g. the map; empty for none.
         order: labels in the order of their colours, to give a group the same in several figures; by default
             those of `bands`.
+        y_title: the statistic in words, if not `value_title`'s.
     """
     figure = go.Figure()
     for index, band in numbered(bands, order):
@@ -37,7 +40,7 @@ def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: 
             thin = _line(band, index, name, incomplete_stretches(complete), {"dash": "2px,3px", "width": 1.2})
             figure.add_trace(thin.update(showlegend=False))
     x_title = axis_title(bands[0].axis) if bands else ""
-    y_title = f"{plain_text(metric_title(metric))}<br><sub>{bands_title(bands)}</sub>" if bands else ""
+    y_title = f"{plain_text(y_title or value_title(metric))}<br><sub>{bands_title(bands)}</sub>" if bands else ""
     return _laid_out(figure, title, x_title, y_title, metric)
 
 
@@ -65,7 +68,7 @@ def run_curves(curves: Mapping[str, Curve], metric: str, axis: str = "steps", ti
                 hovertemplate=f"<b>{plain_text(label)}</b><br>%{{x:,.0f}}: %{{y:.4g}}<extra></extra>",
             )
         )
-    return _laid_out(figure, title, axis_title(axis), plain_text(metric_title(metric)), metric)
+    return _laid_out(figure, title, axis_title(axis), plain_text(value_title(metric)), metric)
 
 
 def _line(band: Band, index: int, name: str, where: np.ndarray, line: Mapping) -> go.Scatter:

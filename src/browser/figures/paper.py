@@ -1,50 +1,98 @@
 """The same figures for papers, through matplotlib: data in, a matplotlib Figure out.
 
-learning_curves(bands, "test_return_mean").savefig("curves.svg")
+learning_curves(bands, "test_return_mean").savefig("curves.pdf")
+
+`browser.figures.paper_style` has the styles of conferences; a figure is drawn and saved within
+`matplotlib.rc_context(style.settings)`.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter
 
+from browser.figures.paper_style import Style
 from browser.figures.wording import (
     AGGREGATE_TITLES,
     MATRIX_COLORS,
     axis_title,
     color,
-    dash,
     incomplete_stretches,
-    metric_title,
+    is_share,
     numbered,
+    staggered_dash,
+    value_title,
 )
 from browser.stats.aggregates import Estimate, Profile, best_on_maps
 from browser.stats.bands import Band
 
-_LINES = {"solid": "-", "dash": "--", "dot": ":"}
+USUAL = Style()
+# matplotlib's own dashes are as long as its dots are wide
+_LINES: Mapping[str, Any] = {
+    "solid": "-",
+    "dash": (0, (4, 1.6)),
+    "dashdot": (0, (4, 1.4, 1, 1.4)),
+    "longdash": (0, (8, 2)),
+    "longdashdot": (0, (8, 1.6, 1, 1.6, 1, 1.6)),
+}
+_LINE = 1.4
+# of an inch
+POINTS = 72
+_AREA: Mapping[str, Any] = {"alpha": 0.16, "linewidth": 0}
 _MATHS = str.maketrans({"$": r"\$"})
 
 
-def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: Sequence[str] = ()) -> Figure:
+def learning_curves(
+    bands: Sequence[Band],
+    metric: str,
+    title: str = "",
+    order: Sequence[str] = (),
+    y_title: str = "",
+    style: Style = USUAL,
+) -> Figure:
     """A line with its band per group; see `figures.learning_curves`."""
-    figure, axes = _figure(5.0, 3.4, title)
-    for index, band in numbered(bands, order):
-        complete = band.complete()
-        label = f"{_plain(band.label)} (n = {band.runs})"
-        style: dict[str, Any] = {"color": color(index), "linestyle": _LINES[dash(index)]}
-        style["marker"] = "o" if complete.sum() == 1 else None
-        axes.plot(band.x, np.where(complete, band.center, np.nan), label=label, linewidth=1.6, **style)
-        if not complete.all():
-            thin = np.where(incomplete_stretches(complete), band.center, np.nan)
-            axes.plot(band.x, thin, color=color(index), linestyle=":", linewidth=1)
-        axes.fill_between(band.x, band.low, band.high, color=color(index), alpha=0.18, linewidth=0)
-    axes.set_xlabel(axis_title(bands[0].axis) if bands else "")
-    axes.set_ylabel(_plain(metric_title(metric)))
-    if bands:
-        axes.legend(frameon=False, fontsize="small")
+    return curve_panels({title: bands}, metric, order, y_title, style)
+
+
+def curve_panels(
+    curves: Mapping[str, Sequence[Band]],
+    metric: str,
+    order: Sequence[str] = (),
+    y_title: str = "",
+    style: Style = USUAL,
+) -> Figure:
+    """Learning curves with a panel for each map, the same axes' titles for all, and one legend with n below them.
+
+    Args:
+        curves: bands by the title of their panel.
+        order: labels in the order of their colours and of the legend; by default those of the first panel.
+    """
+    figure, panels = _panels(len(curves), style, sharey=is_share(metric))
+    order = order or list(dict.fromkeys(band.label for bands in curves.values() for band in bands))
+    for axes, (title, bands) in zip(panels, curves.items(), strict=False):
+        axes.set_title(_plain(title), loc="left")
+        for index, band in numbered(bands, order):
+            _draw_band(axes, band, index)
+        if bands and bands[0].axis != "seconds":
+            axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        if is_share(metric):
+            axes.set_ylim(-0.03, 1.03)
+    some = next((bands for bands in curves.values() if len(bands)), ())
+    _title_axes(
+        panels,
+        style.columns(max(1, len(curves))),
+        axis_title(some[0].axis) if some else "",
+        _plain(y_title or value_title(metric)),
+    )
+    runs = {label: [b.runs for bands in curves.values() for b in bands if b.label == label] for label in order}
+    _legend(figure, {label: (k, _counted(label, runs[label])) for k, label in enumerate(order) if runs[label]})
     return figure
 
 
@@ -54,11 +102,14 @@ def score_heatmap(
     title: str = "",
     share: bool = False,
     lower: bool = False,
+    style: Style = USUAL,
 ) -> Figure:
     """A cell per algorithm and map; see `figures.score_heatmap`."""
     algorithms = list(matrix)
     maps = list(next(iter(matrix.values()), {}))
-    figure, axes = _figure(2.2 + 1.3 * len(maps), 1.4 + 0.65 * len(algorithms), title)
+    figure = Figure(figsize=(style.width or 2.2 + 1.3 * len(maps), 1.4 + 0.65 * len(algorithms)), layout="constrained")
+    axes = figure.subplots()
+    axes.set_title(_plain(title), loc="left")
     if not maps:
         return figure
     values = np.array([[matrix[row][column].value for column in maps] for row in algorithms])
@@ -74,69 +125,126 @@ def score_heatmap(
                 axes.text(column, row, _cell(cell), ha="center", va="center", fontsize="x-small", fontweight=weight)
     axes.set_xticks(range(len(maps)), [_plain(name) for name in maps])
     axes.set_yticks(range(len(algorithms)), [_plain(name) for name in algorithms])
+    axes.spines[:].set_visible(False)
     figure.colorbar(image, ax=axes, label=_plain(metric))
     return figure
 
 
-def profile_curves(profiles: Sequence[Profile], metric: str, title: str = "") -> Figure:
+def profile_curves(profiles: Sequence[Profile], metric: str, title: str = "", style: Style = USUAL) -> Figure:
     """The share of runs above every score; see `figures.profile_curves`."""
-    figure, axes = _figure(5.0, 3.4, title)
+    figure, (axes,) = _panels(1, style)
+    axes.set_title(_plain(title), loc="left")
     for index, profile in enumerate(profiles):
-        label = f"{_plain(profile.label)} (n = {profile.n})"
-        line: dict[str, Any] = {"color": color(index), "linestyle": _LINES[dash(index)], "linewidth": 1.6}
-        axes.step(profile.thresholds, profile.share, where="post", label=label, **line)
-        area: dict[str, Any] = {"color": color(index), "alpha": 0.18, "linewidth": 0}
-        axes.fill_between(profile.thresholds, profile.low, profile.high, step="post", **area)
+        axes.step(profile.thresholds, profile.share, where="post", **_line(index))
+        axes.fill_between(profile.thresholds, profile.low, profile.high, step="post", color=color(index), **_AREA)
     axes.set_xlabel(f"{_plain(metric)} τ")
-    axes.set_ylabel("share of runs with a score above τ")
-    if profiles:
-        axes.legend(frameon=False, fontsize="small")
+    axes.set_ylabel("Share of runs above τ")
+    axes.set_ylim(-0.03, 1.03)
+    _legend(figure, {one.label: (k, _counted(one.label, [one.n])) for k, one in enumerate(profiles)})
     return figure
 
 
-def improvement_intervals(improvements: Sequence[tuple[str, str, Estimate]], title: str = "") -> Figure:
+def improvement_intervals(
+    improvements: Sequence[tuple[str, str, Estimate]], title: str = "", style: Style = USUAL
+) -> Figure:
     """P(X > Y) with its 95 % interval; see `figures.improvement_intervals`."""
-    figure, axes = _figure(5.0, 1.2 + 0.35 * len(improvements), title)
-    rows = [f"{x} > {y}" for x, y, _ in improvements]
+    figure = Figure(figsize=(style.width_of(1), 1.2 + 0.35 * len(improvements)), layout="constrained")
+    axes = _calm(figure.subplots())
+    axes.set_title(_plain(title), loc="left")
+    rows = [_counted(f"{x} > {y}", [estimate.n]) for x, y, estimate in improvements]
     _draw_intervals(axes, rows, [estimate for *_, estimate in improvements], [color(0)] * len(rows))
     axes.axvline(0.5, color="#999999", linestyle="--", linewidth=1)
     axes.set_xlim(-0.02, 1.02)
-    axes.set_xlabel("probability of improvement P(X > Y)")
+    axes.set_xlabel("Probability of improvement P(X > Y)")
     return figure
 
 
-def aggregate_intervals(aggregates: Mapping[str, Mapping[str, Estimate]], title: str = "") -> Figure:
-    """Aggregates with their 95 % intervals; see `figures.aggregate_intervals`."""
-    labels = list(next(iter(aggregates.values()), {}))
-    figure = Figure(figsize=(2.4 * max(1, len(aggregates)) + 0.6, 1.2 + 0.35 * len(labels)), layout="constrained")
-    panels = figure.subplots(1, max(1, len(aggregates)), sharey=True, squeeze=False)[0]
-    colors = [color(index) for index in range(len(labels))]
-    for axes, (how, estimates) in zip(panels, aggregates.items(), strict=False):
-        _draw_intervals(axes, labels, [estimates[label] for label in labels], colors)
-        axes.set_title(AGGREGATE_TITLES.get(how, how), fontsize="small")
-        _calm(axes)
-    figure.suptitle(_plain(title), fontsize="medium")
-    return figure
-
-
-def _figure(width: float, height: float, title: str) -> tuple[Figure, Axes]:
+def aggregate_intervals(
+    aggregates: Mapping[str, Mapping[str, Estimate]], title: str = "", style: Style = USUAL
+) -> Figure:
+    """Aggregates with their 95 % intervals; see `figures.aggregate_intervals`. The title is that of the values."""
+    first = next(iter(aggregates.values()), {})
+    columns = max(1, len(aggregates)) if style.width is None else style.columns(max(1, len(aggregates)))
+    rows = -(-max(1, len(aggregates)) // columns)
+    width, height = style.width or 2.4 * columns + 0.6, rows * (0.7 + 0.25 * len(first)) + 0.5
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    axes.set_title(_plain(title), fontsize="medium", loc="left")
-    _calm(axes)
-    return figure, axes
+    panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+    colors = [color(index) for index in range(len(first))]
+    labels = [_counted(label, [estimate.n]) for label, estimate in first.items()]
+    for axes, (how, estimates) in zip(panels, aggregates.items(), strict=False):
+        _draw_intervals(axes, labels, [estimates[label] for label in first], colors)
+        axes.set_title(AGGREGATE_TITLES.get(how, how).replace(" (", "\n("), fontsize="small")
+        _calm(axes)
+    for axes in panels[len(aggregates) :]:
+        axes.set_axis_off()
+    figure.supxlabel(_plain(title), fontsize="medium")
+    return figure
 
 
-def _calm(axes: Axes) -> None:
+def _panels(count: int, style: Style, sharey: bool = False) -> tuple[Figure, list[Axes]]:
+    """A figure with room for so many panels of one size, and their axes."""
+    columns = style.columns(max(1, count))
+    rows = -(-max(1, count) // columns)
+    width = style.width_of(columns)
+    height = rows * (width / columns * 0.66 if columns > 1 else width * 0.55) + 0.5
+    figure = Figure(figsize=(width, height), layout="constrained")
+    panels = [_calm(axes) for axes in figure.subplots(rows, columns, sharey=sharey, squeeze=False).ravel()]
+    for axes in panels[max(1, count) :]:
+        axes.set_axis_off()
+    return figure, panels[: max(1, count)]
+
+
+def _title_axes(panels: Sequence[Axes], columns: int, x_title: str, y_title: str) -> None:
+    """Titles below the lowest panel of each column, and beside the first of each row."""
+    for index, axes in enumerate(panels):
+        axes.set_xlabel(x_title if index + columns >= len(panels) else "")
+        axes.set_ylabel(y_title if index % columns == 0 else "")
+
+
+def _calm(axes: Axes) -> Axes:
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize="small")
+    return axes
+
+
+def _draw_band(axes: Axes, band: Band, index: int) -> None:
+    complete = band.complete()
+    marker = "o" if complete.sum() == 1 else None
+    axes.plot(band.x, np.where(complete, band.center, np.nan), marker=marker, **_line(index))
+    if not complete.all():
+        thin = np.where(incomplete_stretches(complete), band.center, np.nan)
+        axes.plot(band.x, thin, color=color(index), linestyle=":", linewidth=1)
+    axes.fill_between(band.x, band.low, band.high, color=color(index), **_AREA)
+
+
+def _line(index: int) -> dict[str, Any]:
+    return {"color": color(index), "linestyle": _LINES[staggered_dash(index)], "linewidth": _LINE}
+
+
+def _legend(figure: Figure, entries: Mapping[str, tuple[int, str]]) -> None:
+    """One legend below all panels: a line's number and text by label. Its columns fill the width."""
+    if not entries:
+        return
+    handles = [Line2D([], [], **_line(index)) for index, _ in entries.values()]
+    texts = [text for _, text in entries.values()]
+    # a letter is about half as wide as high, and a line with its gaps as wide as nine letters
+    letter = 0.5 * FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points() / POINTS
+    columns = max(1, int(figure.get_figwidth() / (letter * (9 + max(map(len, texts))))))
+    figure.legend(
+        handles, texts, loc="outside lower center", ncols=min(columns, len(texts)), frameon=False, handlelength=2.8
+    )
+
+
+def _counted(label: str, runs: Sequence[int]) -> str:
+    """A label with its number of runs, or with the least and the most of several panels."""
+    least, most = min(runs), max(runs)
+    return _plain(f"{label} (n = {least})" if least == most else f"{label} (n = {least}–{most})")
 
 
 def _draw_intervals(axes: Axes, rows: list[str], estimates: Sequence[Estimate], colors: list[str]) -> None:
     for position, (estimate, dot) in enumerate(zip(estimates, colors, strict=True)):
         axes.plot([estimate.low, estimate.high], [position, position], color="#666666", linewidth=2, zorder=1)
-        axes.plot([estimate.value], [position], "o", color=dot, zorder=2)
-    axes.set_yticks(range(len(rows)), [_plain(row) for row in rows])
+        axes.plot([estimate.value], [position], "o", color=dot, zorder=2, markersize=5)
+    axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
 
 

@@ -10,15 +10,17 @@ from utils.colours import OKABE_ITO as PALETTE
 
 # after the seventh line, the same colours again with another dash
 DASHES = ("solid", "dash", "dot")
+# where lines lie upon one another, or are printed in grey, each has another dash than its neighbours
+STAGGERED = ("solid", "dash", "dashdot", "longdash", "longdashdot")
 
 # of a matrix' cells, from the lowest to the highest value; dark text is read on both
 MATRIX_COLORS = ("#f5f9fc", "#8fc1e3")
 
 AGGREGATE_TITLES = {
-    "iqm": "interquartile mean",
-    "mean": "mean",
-    "median": "median of maps",
-    "optimality_gap": "optimality gap (lower is better)",
+    "iqm": "Interquartile mean",
+    "mean": "Mean",
+    "median": "Median of maps",
+    "optimality_gap": "Optimality gap (lower is better)",
 }
 
 _METRIC_TITLES = {
@@ -27,11 +29,43 @@ _METRIC_TITLES = {
     "return_mean": "return in training",
     "battle_won_mean": "win rate in training",
 }
+# of keys, where they are no words
+_WORDS = {
+    "ep": "episode",
+    "grad": "gradient",
+    "td": "TD",
+    "q": "Q",
+    "kl": "KL",
+    "lr": "learning rate",
+    "taken": "of taken actions",
+    "won": "won share",
+}
 
 
 def metric_title(key: str) -> str:
     """A statistic in words, or its key."""
     return _METRIC_TITLES.get(key, key)
+
+
+def value_title(key: str) -> str:
+    """A statistic as the title of an axis: "Test return"; keys that are no words stay as they are."""
+    if key in _METRIC_TITLES:
+        return as_title(_METRIC_TITLES[key])
+    stem = key.removesuffix("_mean")
+    words = [_WORDS.get(word, word) for word in stem.removesuffix("_std").split("_")]
+    if not all(word.replace(" ", "").isalnum() for word in words):
+        return key
+    return as_title(" ".join(words)) + (", standard deviation" if stem.endswith("_std") else "")
+
+
+def as_title(words: str) -> str:
+    """Words with a capital at their beginning."""
+    return words[:1].upper() + words[1:]
+
+
+def in_sentence(title: str) -> str:
+    """A title within a sentence: "test return"; abbreviations keep their capitals."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
 def is_share(key: str) -> bool:
@@ -72,3 +106,15 @@ def incomplete_stretches(complete: np.ndarray) -> np.ndarray:
 def dash(index: int) -> str:
     """The dash of the line with this number."""
     return DASHES[index // len(PALETTE) % len(DASHES)]
+
+
+def staggered_dash(index: int) -> str:
+    """The same where neighbours differ; 35 lines in seven colours have no two alike."""
+    return STAGGERED[index % len(STAGGERED)]
+
+
+def runs_title(bands: Sequence[Band]) -> str:
+    """How many runs each line of a figure stands for: "n = 5", or by label."""
+    if len({band.runs for band in bands}) == 1:
+        return f"n = {bands[0].runs}"
+    return "n: " + ", ".join(f"{band.label} {band.runs}" for band in bands) if bands else ""

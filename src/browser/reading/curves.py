@@ -15,10 +15,10 @@ from records.metric_rows import Rows
 
 # the axes of a curve, and their units
 AXES = {
-    "steps": "training environment steps (t_env)",
-    "episodes": "training episodes",
-    "seconds": "training wall-clock (seconds)",
-    "updates": "updates of the learner",
+    "steps": "Environment steps",
+    "episodes": "Episodes",
+    "seconds": "Wall-clock time (s)",
+    "updates": "Updates",
 }
 
 

@@ -13,7 +13,7 @@ from browser.comparison import (
     profiles_of,
     title_of_score,
 )
-from browser.figures.wording import lower_is_better, metric_title
+from browser.figures.wording import lower_is_better, metric_title, value_title
 from browser.reading import Results, Run, Session, varying_keys
 from browser.reading.configs import MISSING, key_suggestion
 from browser.report.arguments import Options
@@ -31,6 +31,7 @@ class Metric:
 
     Attributes:
         key: the statistic.
+        title: it in words, as on an axis.
         algorithms: all labels, in the order of their colours.
         curves: bands of the algorithms by map.
         matrix: estimates by algorithm and map, in the statistic's own unit.
@@ -39,6 +40,7 @@ class Metric:
     """
 
     key: str
+    title: str
     algorithms: list[str]
     curves: dict[str, list[Band]]
     matrix: dict[str, dict[str, Estimate]]
@@ -102,6 +104,7 @@ def compare(comparison: Comparison, key: str, options: Options) -> Metric:
     pooled, scaled = comparable(scores)
     return Metric(
         key,
+        value_title(key),
         comparison.labels(),
         curves,
         score_matrix(scores),

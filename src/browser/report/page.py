@@ -84,8 +84,8 @@ class Page:
             f"<details><summary>{html.escape(summary)}</summary><pre>{html.escape(text)}</pre></details>"
         )
 
-    def figure(self, figure: go.Figure) -> None:
-        """A plotly figure."""
+    def figure(self, figure: go.Figure, caption: str = "") -> None:
+        """A plotly figure, and what it shows."""
         self._figures += 1
         target = f"figure-{self._figures}"
         # "<" could end the script element early
@@ -94,6 +94,8 @@ class Page:
             f'<div id="{target}" style="height: {figure.layout.height or HEIGHT}px"></div>\n'
             f'<script type="application/json" data-target="{target}">{data}</script>'
         )
+        if caption:
+            self.text(caption)
 
     def render(self) -> str:
         """The HTML text."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from records.layout import SUITES
-from records.run_score import LAST
 from suites.launch.leases import LEASE
 from suites.state.state import SuiteFolder, suite_names
 from utils.command_line import OptionParser, number
@@ -22,7 +21,7 @@ COMMANDS = {
     "estimate": "measure short trainings, and say how long a suite will take on this machine",
     "status": "a table of its algorithms and maps: runs done, steps, speed, time left, the last error",
     "stop": "let its runs save and stop, wherever they are",
-    "report": "figures, a table and marl-eval's JSON of the runs that are done",
+    "report": "figures, tables (LaTeX, Markdown) and marl-eval's JSON of the runs that are done",
     "export": "the test curves of the runs that are done, as one small file to keep and to publish",
     "tables": "tables of such files, beside published figures (docs/tables.md)",
     "list": "the suites there are",
@@ -75,9 +74,11 @@ def dispatch(argv: Sequence[str]) -> None:
 
             stop(folder_of(options))
         case "report":
-            from suites.command.report import report
+            from suites.command.report import report, report_options
 
-            report(folder_of(options), options)
+            given = {key: value for key, value in vars(options).items() if key not in ("command", "suite", "results")}
+            folder = folder_of(options)
+            report(folder, report_options(folder, given))
         case "export":
             from suites.command.tables import export
 
@@ -157,10 +158,9 @@ def _parser(command: str) -> OptionParser:
     if command == "export":
         add("--metric", default="test_return_mean", metavar="KEY", help="statistic (default: test_return_mean)")
     if command == "report":
-        add("--metric", dest="metrics", action="append", default=[], metavar="KEY", help="statistic; may be repeated")
-        add("--last", type=number(1, 1000, whole=True), default=LAST, metavar="N",
-            help=f"a run's score is the mean of its last N values (default: {LAST})")  # fmt: skip
-        add("--png", action="store_true", help="also write the figures as images")
+        from suites.command.report import add_report_options
+
+        add_report_options(parser)
     return parser
 
 

@@ -1,13 +1,18 @@
 """Figures: what is in them, not how they look."""
 
+from itertools import pairwise
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
 from browser import figures
 from browser.figures import paper
+from browser.figures.paper_style import style_of
+from browser.figures.wording import value_title
 from browser.reading import Curve
 from browser.stats import Estimate, Profile, curve_band
+from utils.errors import ConfigError
 
 
 def curve(steps, values, **others):
@@ -57,7 +62,7 @@ def test_learning_curves_show_lines_bands_and_n():
     assert len(areas) == 1, "a single run has no band"
     assert areas[0].x.tolist() == [0, 10, 20, 20, 10, 0]
     np.testing.assert_allclose(areas[0].y, np.r_[BANDS[0].high, BANDS[0].low[::-1]])
-    assert figure.layout.xaxis.title.text == "training environment steps (t_env)"
+    assert figure.layout.xaxis.title.text == "Environment steps"
 
 
 def test_a_line_is_thin_where_runs_are_missing():
@@ -82,7 +87,7 @@ def test_runs_are_drawn_as_logged():
     figure = figures.run_curves(curves, "loss", axis="seconds")
     assert [trace.name for trace in figure.data] == ["1"]
     assert figure.data[0].x.tolist() == [0, 5] and np.isnan(figure.data[0].y[1])
-    assert "seconds" in figure.layout.xaxis.title.text
+    assert figure.layout.xaxis.title.text == "Wall-clock time (s)"
 
 
 def test_the_matrix_shows_values_intervals_and_n():
@@ -95,7 +100,7 @@ def test_the_matrix_shows_values_intervals_and_n():
 
 def test_intervals_reach_from_low_to_high():
     (dots,) = figures.improvement_intervals(PAIRS).data
-    assert dots.x.tolist() == [0.75] and dots.y == ("qmix > vdn",)
+    assert dots.x.tolist() == [0.75] and dots.y == ("qmix > vdn (n = 10)",)
     assert (dots.error_x.array.tolist(), dots.error_x.arrayminus.tolist()) == ([0.125], [0.25])
     assert len(figures.aggregate_intervals(AGGREGATES).data) == 2
 
@@ -152,8 +157,8 @@ def test_both_libraries_draw_the_same_intervals(draw, argument):
 def test_papers_show_the_same_numbers():
     axes = paper.learning_curves(BANDS, "test_return_mean").axes[0]
     assert axes.lines[0].get_ydata().tolist() == [0, 2, 3]
-    assert axes.get_legend().get_texts()[0].get_text() == "qmix (n = 2)"
-    assert axes.get_xlabel() == "training environment steps (t_env)"
+    assert axes.figure.legends[0].get_texts()[0].get_text() == "qmix (n = 2)"
+    assert axes.get_xlabel() == "Environment steps"
     heat = paper.score_heatmap(MATRIX, "test win rate").axes[0]
     assert [text.get_text() for text in heat.texts] == [
         *("0.50\n[0.25, 0.75]\nn = 5", "0.12\nn = 1"),
@@ -170,3 +175,46 @@ def test_win_rates_are_shown_from_0_to_1():
     heat = figures.score_heatmap(cell, "test win rate", share=True).data[0]
     assert (heat.zmin, heat.zmax) == (0, 1)
     assert figures.score_heatmap(cell, "test return").data[0].zmin is None
+
+
+def test_panels_share_one_legend_with_n_and_the_titles_of_their_axes():
+    more = curve_band("qmix", [curve([0, 10], [0, 1])] * 3)
+    figure = paper.curve_panels({"3m": BANDS, "8m": [more]}, "test_return_mean", ["qmix", BANDS[1].label])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "qmix (n = 2–3)",
+        r"<b>vdn</b> \$x\$ (n = 1)",
+    ]
+    assert [axes.get_legend() for axes in figure.axes] == [None, None]
+    assert [axes.get_title("left") for axes in figure.axes] == ["3m", "8m"]
+    assert [(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes] == [
+        ("Environment steps", "Test return"),
+        ("Environment steps", ""),
+    ]
+
+
+def test_lines_of_profiles_differ_in_colour_and_dash():
+    many = [Profile(str(k), np.array([0.0, 1.0]), np.ones(2), np.ones(2), np.ones(2), 5) for k in range(7)]
+    shown = [line.line for line in figures.profile_curves(many, "win").data if line.fill is None]
+    printed = paper.profile_curves(many, "win").axes[0].lines
+    assert len({line.color for line in shown}) == 7 == len({line.get_color() for line in printed})
+    assert all(one.dash != other.dash for one, other in pairwise(shown))
+    assert all(one.get_linestyle() != other.get_linestyle() or one._dash_pattern != other._dash_pattern
+               for one, other in pairwise(printed))  # fmt: skip
+
+
+def test_axes_have_titles_in_words():
+    titles = {key: value_title(key) for key in ("test_return_mean", "td_error_abs", "test_ep_length_std", "a b<c>")}
+    assert list(titles.values()) == ["Test return", "TD error abs", "Test episode length, standard deviation", "a b<c>"]
+
+
+def test_a_conferences_figure_has_its_width_and_letters_that_stay_letters():
+    pytest.importorskip("tueplots")
+    half, full = style_of("icml"), style_of("icml", full_width=True)
+    assert (half.width, full.width) == (3.25, 6.75) and style_of("icml2022").width == 3.25
+    assert half.settings["pdf.fonttype"] == 42 and half.settings["text.usetex"] is False
+    figure = paper.curve_panels({str(k): BANDS for k in range(4)}, "loss", style=half)
+    assert figure.get_figwidth() == 3.25 and figure.axes[0].get_gridspec().ncols == 2
+    for name in "neurips iclr aaai aistats uai cvpr eccv jmlr tmlr".split():
+        assert 2 < style_of(name).width < 8 and style_of(name).settings["text.usetex"] is False
+    with pytest.raises(ConfigError, match="Did you mean 'icml'"):
+        style_of("iclm")

@@ -241,8 +241,8 @@ def test_an_address_brings_a_view_back(page):
     address = "/compare?runs=1,2,3&metric=loss&axis=episodes&band=median&smoothing=3"
     page.open(address)
     page.find("#compare-figures .js-plotly-plot .scatterlayer")
-    assert "loss" in page.find("#compare-figures .ytitle").text
-    assert "episodes" in page.find("#compare-figures .xtitle").text
+    assert "Loss" in page.find("#compare-figures .ytitle").text
+    assert "Episodes" in page.find("#compare-figures .xtitle").text
     page.open("/?sort=t_env:asc&columns=config:lr&runs=4,5")
     page.says("#runs-count", "12 runs, 2 ticked")
     assert page.find('.ag-header-cell[col-id="config:lr"]').text == "lr"

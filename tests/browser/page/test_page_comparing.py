@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from browser.page.compare import differences
 from browser.page.compare.request import compare
 from browser.page.compare.results_table import RESULTS, estimates
-from browser.page.compare.table_files import as_latex, as_markdown
 from browser.page.compare.view import COMPARE
 from browser.page.parts import address
 from browser.page.server.app import create_app, view_of
 from browser.page.views import VIEWS
+from browser.report.tables import as_latex, as_markdown
 from browser.stats import Estimate
 from page_views import compared, context_of, later, parts_of, text_of
 from results_folders import alive, write_log, write_run, write_seeds
@@ -128,7 +128,7 @@ def test_a_window_that_has_just_opened_is_up_to_date(view, context):
     layout = view.layout(context, {"runs": "1,2", "metric": "test_return_mean", "last": "3", "smoothing": "2"})
     (revision,) = (store.data for store in parts_of(layout, "Store") if store.id == f"{view.name}-revision")
     controls = {"metric": "test_return_mean", "group": "name", "last": 3, "score": "final", "axis": "steps"}
-    controls |= {"band": "iqm", "smoothing": 2}
+    controls |= {"band": "iqm", "smoothing": 2, "scale": "linear"}
     query = {name: str(controls[name]) for name in view.controls if name in controls}
     with pytest.raises(PreventUpdate):
         view.refreshed(context, {"runs": "1,2", **query}, revision)
@@ -182,10 +182,10 @@ def test_results_in_papers(context):
     nothing = Estimate(float("nan"), float("nan"), float("nan"), 0)
     table = {"q_mix & <b>|x": {"3m_v%": Estimate(0.5, 0.25, 0.75, 3), "8m": nothing}}
     assert as_markdown(table, "win") == (
-        "| win | 3m\\_v% | 8m |\n| --- | ---: | ---: |\n| q\\_mix & \\<b\\>\\|x | 0.50 [0.25, 0.75] | – |\n"
+        "| win \\(n = 3\\) | 3m\\_v% | 8m |\n| --- | ---: | ---: |\n| q\\_mix & \\<b\\>\\|x | 0.50 [0.25, 0.75] | – |\n"
     )
     lines = as_latex(table, "win").splitlines()
-    assert lines[2] == r"win & 3m\_v\% & 8m \\" and lines[4] == r"q\_mix \& <b>|x & 0.50 [0.25, 0.75] & -- \\"
+    assert lines[2] == r"win (n = 3) & 3m\_v\% & 8m \\" and lines[4] == r"q\_mix \& <b>|x & 0.50 [0.25, 0.75] & -- \\"
     rows = in_file(RESULTS, context, {"last": "1"})
     assert [(row["algorithm"], row["map"], row["iqm"], row["n"]) for row in rows] == [
         ("qmix", "3m", "12.0", "3"),
@@ -201,8 +201,8 @@ def test_the_best_of_every_map_is_marked(context):
     assert shown.count("className='best'") == 1, "8m has one algorithm, which is no comparison"
     table = estimates(compare(context, {"last": "1"}))
     lines = as_latex(table, "test_return_mean").splitlines()
-    assert lines[4].startswith(r"qmix & \textbf{12.00} (10.00 to 14.00) &") and "textbf" not in lines[5]
-    assert "| qmix | **12.00** (10.00 to 14.00) |" in as_markdown(table, "test_return_mean")
+    assert lines[4].startswith(r"qmix & \textbf{12.00} (10.00 to 14.00), n = 3 &") and "textbf" not in lines[5]
+    assert "| qmix | **12.00** (10.00 to 14.00), n = 3 |" in as_markdown(table, "test_return_mean")
     assert "**7.00**" in as_markdown(table, "loss")
 
 

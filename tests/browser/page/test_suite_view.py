@@ -1,7 +1,6 @@
 """The view of suites: the same table as `suite.py status`, live; and files of suites that come from others."""
 
 import json
-from argparse import Namespace
 from dataclasses import replace
 
 import pytest
@@ -15,7 +14,7 @@ from browser.report.arguments import Options
 from page_views import context_of, links_in, parts_of, text_of
 from results_folders import write_log, write_run
 from suite_children import folder_in, runs_of, write_manifest_of
-from suites.command import report as suite_report
+from suites.command.main import dispatch
 from suites.state.state import Attempt, SuiteFolder
 from suites.state.trials import SearchPlan
 from utils.files.whole_files import write_whole
@@ -163,11 +162,13 @@ def test_the_results_table_and_the_suites_report_have_one_result(folder, capsys,
     query = {"runs": "8", "metric": "test_return_mean", "group": "label"}
     for last, value, words in ((5, 49.6, "mean of the last 5 tests"), (1, 128.0, "last test")):
         chosen = {} if last == 5 else {"last": str(last)}
-        suite_report.report(folder, Namespace(metrics=["test_return_mean"], png=False, last=last))
+        command = ["report", folder.name, f"--results={folder.results}", "--metric=test_return_mean", "--latex"]
+        dispatch([*command, f"--last={last}"])
         printed = capsys.readouterr().out
         shown = text_of(RESULTS.refreshed(context_of(folder.results), {**query, **chosen})[0])
         page = (folder.path / "report.html").read_text()
         assert f"| {value:.2f}, n = 1 |" in printed and f"'{value:.2f}'" in shown
         assert all(words in text for text in (printed, shown, page))
-    assert {suite_report.USUAL.last, Options().last, SearchPlan().last} == {5}
+        assert rf"{value:.2f} \\" in (folder.path / "report.tex").read_text()
+    assert {Options().last, SearchPlan().last} == {5}
     assert compare(context_of(folder.results), query).request.last == 5

@@ -51,6 +51,10 @@ def test_a_report_has_its_sections_and_loads_nothing(results, tmp_path):
         *("Over all maps", "Config differences"),
     ]
     assert "default-src 'none'" in page
+    assert (
+        "Test return over environment steps on 3m: interquartile mean with lowest and highest run, n = 3 runs." in page
+    )
+    assert "n = 2 runs on each map" in page or "2 to 3 runs" in page
     assert not re.search(r"(src|href)\s*=|@import|https?://", page)
     names = [[trace.get("name") for trace in figure["data"]] for figure in figures_of(page)]
     assert len(names) == 2 + 4 and "qmix (n = 3)" in names[0] and "vdn (n = 2)" in names[1]
@@ -92,13 +96,22 @@ def test_thresholds_say_how_many_got_there(results, tmp_path):
 
 @pytest.mark.slow
 def test_images_and_export(results, tmp_path):
-    words = ["--png", tmp_path / "png", "--svg", tmp_path / "svg", "--marl-eval", tmp_path / "runs.json"]
-    report(results, tmp_path, *map(str, words))
-    names = ["aggregates", "curves_3m", "curves_8m", "improvement", "matrix", "profiles"]
-    for suffix, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
-        files = sorted((tmp_path / suffix).iterdir())
+    words = ["--png", tmp_path / "png", "--svg", tmp_path / "svg", "--pdf", "--marl-eval", tmp_path / "runs.json"]
+    report(results, tmp_path, *map(str, words), "--latex", "--label", "qmix=QMIX", "--label", "3m=three & marines")
+    names = ["aggregates", "curves", "improvement", "matrix", "profiles"]
+    for folder, start in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("figures", b"%PDF")):
+        files = sorted((tmp_path / folder).iterdir())
+        suffix = "pdf" if folder == "figures" else folder
         assert [file.name for file in files] == [f"test_return_mean_{name}.{suffix}" for name in names]
         assert all(file.read_bytes().startswith(start) for file in files)
+    drawing = (tmp_path / "svg" / "test_return_mean_curves.svg").read_text()
+    assert (
+        "Test return over environment steps on three &amp; marines and 8m" in drawing and "n = 2 to 3 runs" in drawing
+    )
+    paper = (tmp_path / "report.tex").read_text()
+    assert r"\toprule" in paper and r"\textbf{6.00} (5.00 to 7.00), n = 3" in paper and r"three \& marines" in paper
+    assert paper.count(r"\includegraphics[width=\linewidth]{figures/test_return_mean_") == len(names)
+    assert paper.count(r"\caption{") == 1 + len(names) and "QMIX" in paper and "qmix" not in paper
     exported = json.loads((tmp_path / "runs.json").read_text())
     assert exported["skirmish"]["8m"]["vdn"]["seed_1"]["step_2"] == {"step_count": 2000, "test_return_mean": [3.0]}
 
@@ -165,8 +178,12 @@ def test_runs_without_any_statistic_make_a_report_too(tmp_path):
         (["--band", "iqr"], "Did you mean 'iqm'?"),
         (["--only", "newset"], "Did you mean 'newest'?"),
         (["--score", "bset"], "Did you mean 'best'?"),
-        (["--smooth", "0"], "--smooth is a number of values"),
-        (["--smooth", "x"], "--smooth: invalid int value"),
+        (["--smooth", "0"], "--smooth: 0 is not a whole number"),
+        (["--smooth", "x"], "--smooth: x is not a whole number"),
+        (["--label", "qmxi=Q"], "Did you mean 'qmix'?"),
+        (["--label", "qmix=vdn"], "'qmix' and 'vdn' would have one name"),
+        (["--label", "qmix"], "--label is NAME=TEXT"),
+        (["--style", "icml"], "name --pdf, --svg or --png"),
         (["--metrc", "loss"], "Did you mean '--metric'?"),
         (["--out", "/dev/null/report.html"], "cannot be written"),
     ],

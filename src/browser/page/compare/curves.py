@@ -12,12 +12,12 @@ from dash import dcc, html
 from browser import cautions
 from browser.comparison import NO_MAP
 from browser.figures import learning_curves, metric_title, run_curves
-from browser.figures.wording import color, dash
+from browser.figures.wording import color, dash, runs_title
 from browser.page.compare.comparison_view import warnings
 from browser.page.compare.request import SINGLE, Compared, hidden_name
-from browser.page.compare.table_files import csv_text
 from browser.page.parts.components import card, graph, png_button, run_title
 from browser.reading import Curve, Run
+from browser.report.tables import csv_text
 from browser.stats import Band
 
 # figures on one page, and lines in one of them, beyond which a browser would stall
@@ -68,15 +68,8 @@ def _card(
         graph(figure, f"curves-{index}"),
         warnings(found, request, path),
     ]
-    tools = [html.Span(_n_of(bands), className="count"), png_button(f"curves-{index}", file_name, legend=True)]
+    tools = [html.Span(runs_title(bands), className="count"), png_button(f"curves-{index}", file_name, legend=True)]
     return card(name if known else metric_title(request.metric), *content, tools=tools, key=name)
-
-
-def _n_of(bands: Sequence[Band]) -> str:
-    """How many runs each line of a figure stands for."""
-    if len({band.runs for band in bands}) == 1:
-        return f"n = {bands[0].runs}"
-    return "n: " + ", ".join(f"{band.label} {band.runs}" for band in bands) if bands else ""
 
 
 def shown_bands(compared: Compared, map_name: str) -> list[Band]:

@@ -11,10 +11,10 @@ from browser.figures import metric_title, score_heatmap
 from browser.figures.wording import is_share, lower_is_better
 from browser.page.compare.comparison_view import ComparisonView, warnings
 from browser.page.compare.request import MOST_SMOOTHING, MOST_STEPS, SETTINGS, Compared, metric_options
-from browser.page.compare.table_files import FORMS, Table
 from browser.page.parts.components import card, checklist, dropdown, field, graph, number, png_button
 from browser.page.parts.frame import View
 from browser.page.parts.limits import left_out
+from browser.report.tables import FORMS, Table
 from browser.stats import Estimate, best_on_maps, cells_of, mean_title, score_matrix
 
 PATH = "/results"

@@ -1,13 +1,17 @@
-"""A results table as text: CSV, Markdown, LaTeX, JSON."""
+"""Results tables as text: CSV, Markdown, LaTeX, JSON, and aligned for a terminal."""
 
 import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from browser.figures.wording import lower_is_better
-from browser.stats import Estimate, best_on_maps, spread_title
+from browser.stats import Estimate, best_on_maps, cells_of, mean_title, spread_title
+
+# of a terminal
+COLUMNS = 80
 
 Table = Mapping[str, Mapping[str, Estimate]]
 
@@ -43,11 +47,36 @@ def as_markdown(table: Table, metric: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_latex(table: Table, metric: str) -> str:
-    """A `tabular` for the package booktabs; the best of every map is bold."""
-    head, *rows = (" & ".join(row) + r" \\" for row in _cells(table, metric, _latex_text, "--", r"\textbf{{{}}}"))
+def as_latex(table: Table, metric: str, title: str = "") -> str:
+    """A `tabular` for the package booktabs; the best of every map is bold.
+
+    Args:
+        title: what its first column is headed with; by default the metric.
+    """
+    head, *rows = (" & ".join(row) + r" \\" for row in _cells(table, metric, latex_text, "--", r"\textbf{{{}}}", title))
     begin = rf"\begin{{tabular}}{{l{'r' * len(_maps(table))}}}"
     return "\n".join([begin, r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def for_terminals(table: Table, algorithms: Iterable[str], heading: str) -> str:
+    """Algorithm × map in Markdown that a terminal shows as it is, too: aligned, without escapes.
+
+    Args:
+        heading: what the numbers are; what stands beside them is added.
+    """
+    maps = sorted({name for row in table.values() for name in row})
+    rows = [["", *maps]]
+    for algorithm in algorithms:
+        found = table.get(algorithm, {})
+        rows.append([algorithm, *(found[name].text() if name in found else "" for name in maps)])
+    return aligned(f"{heading}: {mean_title(cells_of(table), over='seeds')}", rows)
+
+
+def aligned(heading: str, rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown under a line of text; its columns stand below one another in a terminal, too."""
+    widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [" | ".join(map(str.ljust, row, widths)) for row in (rows[0], ["-" * width for width in widths], *rows[1:])]
+    return "\n".join([textwrap.fill(heading, COLUMNS), "", *(f"| {line} |" for line in lines), ""])
 
 
 # by name: what a button says, the ending of the file, and its writer
@@ -78,12 +107,20 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _cells(table: Table, metric: str, escape: Callable[[str], str], nothing: str, bold: str) -> list[list[str]]:
+def _cells(
+    table: Table, metric: str, escape: Callable[[str], str], nothing: str, bold: str, title: str = ""
+) -> list[list[str]]:
+    """The texts of a table; n stands in its corner if all cells have the same, else in each of them."""
     best = best_on_maps(table, lower_is_better(metric))
-    rows = [[escape(metric), *map(escape, _maps(table))]]
+    counts = {cell.n for cell in cells_of(table)}
+    several = len(counts) > 1
+    corner = (title or metric) + ("" if several else f" (n = {min(counts, default=0)})")
+    rows = [[escape(corner), *map(escape, _maps(table))]]
     for algorithm, cells in table.items():
         texts = [
-            cell.short(form=bold if (algorithm, name) in best else "{}") if cell.n else nothing
+            cell.short(form=bold if (algorithm, name) in best else "{}") + (f", n = {cell.n}" if several else "")
+            if cell.n
+            else nothing
             for name, cell in cells.items()
         ]
         rows.append([escape(algorithm), *texts])
@@ -95,5 +132,6 @@ def _markdown_text(text: str) -> str:
     return " ".join(escaped.split())
 
 
-def _latex_text(text: str) -> str:
+def latex_text(text: str) -> str:
+    """Any text, escaped for LaTeX."""
     return " ".join("".join(_LATEX.get(character, character) for character in text).split())
