@@ -29,6 +29,7 @@ from records.best_model import best_of
 from records.console_log import get_logger
 from records.layout import BEST, MLFLOW, MODELS, REPLAYS, RUNS, SACRED, TB_LOGS, WANDB
 from records.logger import Logger
+from records.on_end import OnEnd
 from records.run_folder import RunFolder
 from records.tokens import map_of, run_token
 from runners.base import calls_of_a_test
@@ -102,6 +103,9 @@ def run(
         folder = RunFolder(args.local_results_path, args.unique_token, getattr(sacred_run, "_id", None), statements)
         finished = False
         with contextlib.ExitStack() as ending:  # from the last to the first, each even if another raises
+            if not validate:
+                logger.on_end = on_end = OnEnd.of(args, logger.stats, folder.path, log)
+                ending.push(lambda _, error, __: on_end.end(error))
             ending.push(lambda _, error, __: _end_report(args, log, sacred_run, folder, error))
             ending.callback(folder.close)
             ending.callback(lambda: logger.close_sinks(finished))

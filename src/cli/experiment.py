@@ -47,7 +47,7 @@ capture_with_lasting_streams()
 # parts are imported late, so the sources of a run are taken from the folder, not from the modules imported at start
 SETTINGS.DISCOVER_SOURCES = "dir"
 # besides the folder of the results
-NOT_IN_DRY_RUNS = ("local_results_path", "mongo_url", "summary", "use_wandb", "use_mlflow")
+NOT_IN_DRY_RUNS = ("local_results_path", "mongo_url", "on_end", "summary", "use_wandb", "use_mlflow")
 
 
 def run_experiment(arguments: Arguments) -> None:
@@ -113,7 +113,7 @@ def _kept_or_not(arguments: Arguments) -> Iterator[None]:
     with TemporaryDirectory(prefix="muster-") as folder:
         if not arguments.validate:
             get_logger().info("Dry run: nothing is kept.")
-        nowhere = {**dict.fromkeys(NOT_IN_DRY_RUNS, False), "local_results_path": folder, "mongo_url": ""}
+        nowhere = {**dict.fromkeys(NOT_IN_DRY_RUNS, False), "local_results_path": folder, "mongo_url": "", "on_end": ""}
         arguments.sacred = ["-u", *arguments.sacred]
         take_settings(arguments, {**arguments.settings, **nowhere})
         try:
@@ -159,6 +159,7 @@ def config_to_play(arguments: Arguments, name: str, results: str) -> tuple[dict,
         "use_wandb": False,
         "use_mlflow": False,
         "mongo_url": "",
+        "on_end": "",
         "summary": False,
     }
     config = allowed(found.config(), arguments.settings, found.folder, UNUSED_IN_PLAY)

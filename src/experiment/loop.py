@@ -177,6 +177,7 @@ class TrainingLoop:
         except NonFiniteError as error:
             raise self._not_finite(error.statistic, sample, t_env) from None
         self.state.updates += 1
+        self.logger.moved()
         self.collection.weights_changed = True
         if uses := learner.take_extra_uses():
             team.plan.owe(uses)
@@ -322,6 +323,7 @@ class TrainingLoop:
 
     def _heed_signals(self) -> None:
         """On SIGUSR1, save; on a signal to stop, save and stop."""
+        self.logger.moved()
         signals = self.signals
         if signals.stop is not None:
             name, kept = signal.Signals(signals.stop).name, self.saver.save_now()

@@ -14,6 +14,7 @@ import numpy as np
 
 from records.console_log import RecentStats
 from records.metric_log import MetricLog, MetricRow, parse_metric_log
+from records.on_end import OnEnd
 from records.progress import SHOWN, ProgressBar
 from records.sinks import ModelSink, Sink
 from utils.plain_values import counted
@@ -30,6 +31,7 @@ class Logger:
 
     Attributes:
         stats: every statistic: its name -> [(t, value), ...], the earlier sessions of a resumed run included.
+        on_end: starts the user's command when the run ends or stalls, if there is a run.
         episode: training episodes so far; the loop counts them, the metric log notes them beside each value.
     """
 
@@ -40,6 +42,7 @@ class Logger:
         self.progress: ProgressBar | None = None
         self.stats: dict[str, list[tuple[int, float]]] = defaultdict(list)
         self.episode = 0
+        self.on_end: OnEnd | None = None
         self._metric_log = MetricLog(console_logger)
         self._sinks: list[Sink] = []
         self._in_sacred: dict[str, bool] = {}
@@ -91,6 +94,11 @@ class Logger:
         """Show a progress bar, if the run is watched on a terminal; `t_env`: the steps done before this session."""
         if sys.__stderr__ is not None and sys.__stderr__.isatty():
             self.progress = ProgressBar(t_max, t_env)
+
+    def moved(self) -> None:
+        """The run has played or learned something."""
+        if self.on_end is not None:
+            self.on_end.moved()
 
     def seconds(self) -> float:
         """Seconds since this logger was made, and of the earlier sessions of a resumed run."""

@@ -1,7 +1,7 @@
 """The config keys of the records of a run besides Sacred's files."""
 
 from utils.config.options import FREE, SECONDS, SHARED, Option
-from utils.config.reach import ADDRESS, NOWHERE, Reach
+from utils.config.reach import ADDRESS, NOWHERE, PROGRAM, Reach
 
 OPTIONS = {
     "mongo_url": Option(
@@ -9,6 +9,21 @@ OPTIONS = {
         "record runs in MongoDB, too: mongodb://HOST:PORT/DATABASE (muster); with a password: $MUSTER_MONGO_URL",
         resume=FREE,
         reaches=ADDRESS,
+    ),
+    "on_end": Option(
+        SHARED,
+        "a command for the shell when the run ends, fails, is interrupted or stalls: $MUSTER_EVENT says which "
+        "(docs/results.md)",
+        resume=FREE,
+        reaches=PROGRAM,
+    ),
+    "stall_minutes": Option(
+        SHARED,
+        "minutes without a rollout or an update after which on_end starts, too; 0: never",
+        kind=float,
+        at_least=0,
+        at_most=SECONDS,
+        resume=FREE,
     ),
     "timer": Option(
         SHARED,

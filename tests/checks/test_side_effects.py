@@ -29,6 +29,7 @@ PLAIN = {**default_config(), "env": "two_step", "env_args": {}}
         ({"plugins": "own.py"}, {"plugins": ["own.py"]}),
         ({"plugins": ["a.py", "b"]}, {"plugins": ["a.py", "b"]}),
         ({"mongo_url": "mongodb://else/where"}, {"mongo_url": "mongodb://else/where"}),
+        ({"on_end": "rm -rf ~"}, {"on_end": "rm -rf ~"}),
         ({"mlflow_uri": "http://else"}, {}),  # not used
         ({"use_mlflow": True}, {}),  # into files among the results
         ({"use_mlflow": True, "mlflow_uri": "http://else"}, {"mlflow_uri": "http://else"}),

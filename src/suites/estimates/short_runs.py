@@ -31,7 +31,7 @@ PATIENCE, EXTRA = 4.0, 60.0
 LOOKS, EPISODES = 500, 10
 # settings of short runs, which leave nothing behind and tell no other service
 _QUIET = ["save_model=False", "save_replay=False", "summary=False", "use_tensorboard=False", "use_wandb=False",
-          "use_mlflow=False", "mongo_url=''", "timer='on'"]  # fmt: skip
+          "use_mlflow=False", "mongo_url=''", "on_end=''", "timer='on'"]  # fmt: skip
 # those that they replace
 _REPLACED = ("max_hours=", "log_interval=", "test_nepisode=", *(f"{word.partition('=')[0]}=" for word in _QUIET))
 
