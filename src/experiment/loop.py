@@ -21,6 +21,7 @@ from experiment.saved_models import SavedModels
 from experiment.saving import RunSaver
 from experiment.teams import Member
 from learners.averages import with_averages
+from learners.histograms import keep_histograms
 from learners.non_finite import NonFiniteError, non_finite_part
 from records.layout import FAULTS, RUNS
 from records.logger import Logger
@@ -306,6 +307,9 @@ class TrainingLoop:
         for key, figure in self.collection.figures().items():
             self.logger.log_stat(key, figure, t_env)
         self.logger.log_stat("episode", self.state.episode, t_env)
+        if self.args.histograms:
+            for team in self.parts.learning:
+                keep_histograms(team.learner, team.mac, team.name)
         self.parts.diagnostics.write()
         self.logger.print_recent_stats()
 

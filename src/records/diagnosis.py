@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from records.diagnostics import CALLS, LONGEST, MACHINE, MONITOR, TIMES
+from records.diagnostics import CALLS, HISTOGRAM, LONGEST, MACHINE, MONITOR, TIMES
 from records.metric_rows import Rows
+from utils.monitoring import EDGES
 
 # the time of a thread that plays ahead passes beside the others'
 BESIDE = ("ahead",)
@@ -51,14 +52,29 @@ class Summary:
     not_finite: int
 
 
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Counts of numbers by their size, over the run.
+
+    Attributes:
+        steps: of its N records; int64 [N].
+        counts: float64 [N, bins]; the k-th bin ends at `utils.monitoring.EDGES[k]`.
+    """
+
+    name: str
+    steps: np.ndarray
+    counts: np.ndarray
+
+
 @dataclass
 class Diagnosis:
-    """The whole run: paths of the timer, parents before their parts; monitored values; figures of the machine."""
+    """The whole run: paths of the timer, parents before their parts; monitored values; histograms; the machine."""
 
     t_env: int
     times: list[PathTime]
     monitored: list[Summary]
     machine: list[Summary]
+    histograms: list[Histogram]
 
 
 def diagnosed(rows: Mapping[str, Rows]) -> Diagnosis:
@@ -67,7 +83,7 @@ def diagnosed(rows: Mapping[str, Rows]) -> Diagnosis:
     t_env = max((int(of_key.t_env[-1]) for of_key in rows.values() if len(of_key.t_env)), default=0)
     machine = [_of_samples(name, rows[f"{MACHINE}/{name}"].value) for name in _below(rows, MACHINE)]
     names = dict.fromkeys(name.rpartition("/")[0] for name in _below(rows, MONITOR))
-    return Diagnosis(t_env, _times(last), [_of_windows(name, rows) for name in names], machine)
+    return Diagnosis(t_env, _times(last), [_of_windows(name, rows) for name in names], machine, _histograms(rows))
 
 
 def _below(rows: Mapping[str, Rows], kind: str) -> list[str]:
@@ -114,6 +130,23 @@ def _of_windows(name: str, rows: Mapping[str, Rows]) -> Summary:
     newest = mean[max(counts)]
     ends = min(least.values()), max(greatest.values())
     return Summary(name, int(total), middle, math.sqrt(squares / total), *ends, newest, bad)
+
+
+def _histograms(rows: Mapping[str, Rows]) -> list[Histogram]:
+    found: dict[str, dict[int, Rows]] = {}
+    for path in _below(rows, HISTOGRAM):
+        name, _, place = path.rpartition("/")
+        if place.isdecimal() and int(place) <= len(EDGES):
+            found.setdefault(name, {})[int(place)] = rows[f"{HISTOGRAM}/{path}"]
+    return [_histogram(name, bins) for name, bins in found.items()]
+
+
+def _histogram(name: str, bins: Mapping[int, Rows]) -> Histogram:
+    steps = np.unique(np.concatenate([of_bin.t_env for of_bin in bins.values()]))
+    counts = np.zeros((len(steps), len(EDGES) + 1))
+    for place, of_bin in bins.items():
+        np.add.at(counts[:, place], np.searchsorted(steps, of_bin.t_env), of_bin.value)
+    return Histogram(name, steps, counts)
 
 
 def text_of(diagnosis: Diagnosis, depth: int = -1) -> str:

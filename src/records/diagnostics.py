@@ -1,8 +1,8 @@
 """What a run looks like from inside: its timer, monitored values and machine, in `runs/<token>/diagnostics.csv`.
 
 The file has the form of the metric log (`records.metric_log`). Its keys are `time/<path>` and `calls/<path>`
-(seconds and times since the run began), `longest/<path>` (seconds), `updates`, `monitor/<name>/<figure>`, and
-`machine/<name>`.
+(seconds and times since the run began), `longest/<path>` (seconds), `updates`, `monitor/<name>/<figure>`,
+`histogram/<name>/<bin>` (how many numbers, of the bin that ends at the bin-th of `EDGES`), and `machine/<name>`.
 """
 
 import logging
@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import numpy as np
+
 from records.machine import MachineSampler
 from records.metric_log import MetricLog, MetricRow, parse_metric_log
 from utils.monitoring import Monitor, RunningStatistics, monitoring
 from utils.timing import Timer, timing
 
-TIMES, CALLS, LONGEST, MONITOR, MACHINE = "time", "calls", "longest", "monitor", "machine"
+TIMES, CALLS, LONGEST, MONITOR, HISTOGRAM, MACHINE = "time", "calls", "longest", "monitor", "histogram", "machine"
 # updates of the learner so far
 UPDATES = "updates"
 
@@ -42,7 +44,7 @@ class Diagnostics:
         self._log = MetricLog(console, "The log of diagnostics")
         self._clock, self._timer, self._make_sampler = clock, timer, sampler
         self._sampler: MachineSampler | None = None
-        self._monitor = Monitor(self._record)
+        self._monitor = Monitor(self._record, self._record_counts)
         self.t_env = self.updates = 0
 
     @contextmanager
@@ -78,6 +80,7 @@ class Diagnostics:
         return {
             "timer": {} if self._timer is None else self._timer.state_dict(),
             "monitor": self._monitor.state_dict(),
+            "histograms": self._monitor.counts_state(),
             "log": self._log.position(),
             "unwritten": self._log.unwritten(),
         }
@@ -87,12 +90,17 @@ class Diagnostics:
         if self._timer is not None:
             self._timer.load_state_dict(state["timer"])
         self._monitor.load_state_dict(state["monitor"])
+        self._monitor.load_counts_state(state.get("histograms", {}))  # checkpoints of before have none
         if self._log.path is not None:
             self._log.resume(self._log.path, state["log"])
         self._log.append(*parse_metric_log(state["unwritten"].encode()))
 
     def _record(self, name: str, statistics: RunningStatistics) -> None:
         self._append({f"{MONITOR}/{name}/{figure}": value for figure, value in statistics.figures().items()})
+
+    def _record_counts(self, name: str, counts: np.ndarray) -> None:
+        """Bins that have been empty are left out."""
+        self._append({f"{HISTOGRAM}/{name}/{k}": int(counts[k]) for k in np.flatnonzero(counts)})
 
     def _append(self, figures: Mapping[str, float]) -> None:
         if figures:

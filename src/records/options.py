@@ -31,6 +31,9 @@ OPTIONS = {
         choices=("on", "off", "cuda"),
         resume=FREE,
     ),
+    "histograms": Option(
+        SHARED, "with each summary, keep how large the weights and gradients of all networks are", resume=FREE
+    ),
     "machine_interval": Option(
         SHARED,
         "seconds between samples of processors, memory and graphics cards (needs requirements-machine.txt); 0: none",

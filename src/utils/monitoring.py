@@ -2,6 +2,7 @@
 
     monitor("advantage", advantages.abs().max())
     monitor("reward", reward, window=100)  # a record for every 100 values
+    histogram("advantages", advantages)  # how many numbers are of which size
 
 A run records the statistics beside its metric log (docs/debugging.md); outside of one nothing happens.
 """
@@ -17,6 +18,9 @@ import numpy as np
 
 # numbers of an array that have statistics each
 LARGEST = 32
+# ends of a histogram's bins: a decade each, of either sign, with all that is smaller in the bin around 0; float64 [20]
+DECADES = 10.0 ** np.arange(-6, 4)
+EDGES = np.r_[-DECADES[::-1], DECADES]
 _active: "Monitor | None" = None
 
 
@@ -32,6 +36,15 @@ def monitor(name: str, value: Any, window: int = 0) -> None:
     """
     if _active is not None:
         _active.add(name, value, window)
+
+
+def histogram(name: str, values: Any) -> None:
+    """Count the numbers of an array or tensor of any size in the bins of EDGES; NaN and infinities are left out.
+
+    A record has all that came since the last one. A tensor on a GPU is waited for.
+    """
+    if _active is not None:
+        _active.count(name, values)
 
 
 @dataclass
@@ -71,10 +84,16 @@ class Monitor:
 
     Args:
         record: gets a name, such as "reward" or "weights[1]", and the statistics of a window that is full.
+        record_counts: gets a name and the counts of a histogram, int64 [bins]; the k-th bin ends at EDGES[k].
     """
 
-    def __init__(self, record: Callable[[str, RunningStatistics], None]):
-        self._record = record
+    def __init__(
+        self,
+        record: Callable[[str, RunningStatistics], None],
+        record_counts: Callable[[str, np.ndarray], None] = lambda name, counts: None,
+    ):
+        self._record, self._record_counts = record, record_counts
+        self._counts: dict[str, np.ndarray] = {}
         self._open: dict[str, RunningStatistics] = {}
         self._sizes: dict[str, int] = {}
         self._lock = threading.RLock()
@@ -95,10 +114,21 @@ class Monitor:
                 if window and statistics.count + statistics.not_finite >= window:
                     self._record(key, self._open.pop(key))
 
+    def count(self, name: str, values: Any) -> None:
+        """See `histogram`."""
+        numbers = _array(values)
+        numbers = numbers[np.isfinite(numbers)]
+        counts = np.bincount(np.searchsorted(EDGES, numbers, side="right"), minlength=len(EDGES) + 1)
+        with self._lock:
+            self._counts[name] = self._counts.get(name, 0) + counts
+
     def close_windows(self) -> None:
         """Record everything that waits: the run logs its summary."""
         with self._lock:
             waiting, self._open = self._open, {}
+            counted, self._counts = self._counts, {}
+        for name, counts in counted.items():
+            self._record_counts(name, counts)
         for key, statistics in waiting.items():
             self._record(key, statistics)
 
@@ -106,6 +136,17 @@ class Monitor:
         """The statistics that wait, by name."""
         with self._lock:
             return {key: asdict(statistics) for key, statistics in self._open.items()}
+
+    def counts_state(self) -> dict[str, list[int]]:
+        """The counts that wait, by name."""
+        with self._lock:
+            return {name: counts.tolist() for name, counts in self._counts.items()}
+
+    def load_counts_state(self, state: Mapping[str, list[int]]) -> None:
+        """Raises: ValueError: counts of other bins."""
+        if any(len(counts) != len(EDGES) + 1 for counts in state.values()):
+            raise ValueError("the state of the histograms has other bins")
+        self._counts = {str(name): np.array(counts, dtype=np.int64) for name, counts in state.items()}
 
     def load_state_dict(self, state: Mapping[str, Mapping[str, Any]]) -> None:
         """Raises: ValueError: another state."""
@@ -131,9 +172,14 @@ def _keys(name: str, size: int) -> list[str]:
 
 
 def _numbers(name: str, value: Any) -> list[float]:
-    if hasattr(value, "detach"):  # a tensor
-        value = value.detach().cpu().double().numpy()
-    array = np.asarray(value, dtype=np.float64).reshape(-1)
+    array = _array(value)
     if not 0 < len(array) <= LARGEST:
         raise ValueError(f"monitor('{name}'): {len(array)} numbers; at most {LARGEST}. Monitor a summary of them")
     return array.tolist()
+
+
+def _array(value: Any) -> np.ndarray:
+    """The numbers of an array or tensor; float64 [N]."""
+    if hasattr(value, "detach"):  # a tensor
+        value = value.detach().cpu().double().numpy()
+    return np.asarray(value, dtype=np.float64).reshape(-1)

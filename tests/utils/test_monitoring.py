@@ -9,7 +9,7 @@ import torch as th
 from hypothesis import given
 from hypothesis import strategies as st
 
-from utils.monitoring import Monitor, RunningStatistics, monitor, monitoring
+from utils.monitoring import EDGES, Monitor, RunningStatistics, histogram, monitor, monitoring
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30)
 
@@ -87,3 +87,18 @@ def test_what_waits_is_resumed(recorded):
     assert records == [("x", 3, 3.0, pytest.approx(statistics.pstdev([1, 2, 6])))]
     with pytest.raises(ValueError):
         other.load_state_dict({"x": {"count": 1}})
+
+
+def test_a_histogram_counts_numbers_by_their_size():
+    kept = {}
+    watched = Monitor(lambda name, statistics: None, kept.__setitem__)
+    with monitoring(watched):
+        histogram("x", np.array([0.0, 1e-9, 0.5, 0.1, -0.5, 5e3, -1e9, np.nan, np.inf]))
+        histogram("x", [0.5])
+    resumed = Monitor(lambda name, statistics: None, kept.__setitem__)
+    resumed.load_counts_state(watched.counts_state())
+    resumed.close_windows()
+    bins = {tuple(np.r_[-np.inf, EDGES, np.inf][k : k + 2]): int(n) for k, n in enumerate(kept["x"]) if n}
+    assert bins == {(-np.inf, -1e3): 1, (-1.0, -0.1): 1, (-1e-6, 1e-6): 2, (0.1, 1.0): 3, (1e3, np.inf): 1}
+    with pytest.raises(ValueError, match="other bins"):
+        resumed.load_counts_state({"x": [1]})

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 
 from browser.figures.style import TEMPLATE, area, faint, plain_text
 from browser.figures.wording import axis_title, color
-from records.diagnosis import PathTime
+from records.diagnosis import Histogram, PathTime
 from records.metric_rows import Rows
+from utils.monitoring import EDGES
 
 # of a layer of the flame
 ROW_HEIGHT = 40
@@ -53,6 +55,36 @@ def monitored_curve(mean: Rows, std: Rows | None) -> go.Figure:
     mode = "lines+markers" if len(x) < 50 else "lines"
     figure.add_trace(go.Scatter(x=x, y=mean.value, mode=mode, line={"color": color(0), "width": 1.5}))
     return figure.update_layout(template=TEMPLATE, showlegend=False, xaxis_title_text=axis_title("steps"))
+
+
+def histogram_map(histogram: Histogram) -> go.Figure:
+    """The share of numbers of each size over the steps, the darker the more."""
+    used = np.flatnonzero(histogram.counts.sum(axis=0))
+    rows = range(used[0], used[-1] + 1) if len(used) else range(0)
+    counts = histogram.counts[:, list(rows)].T
+    shares = counts / np.maximum(histogram.counts.sum(axis=1), 1)
+    figure = go.Figure(
+        go.Heatmap(
+            x=histogram.steps,
+            y=[bin_title(place) for place in rows],
+            z=np.where(counts > 0, shares, np.nan),
+            customdata=counts,
+            colorscale="Blues",
+            zmin=0,
+            hovertemplate="after %{x:,} steps<br>%{y}: %{z:.1%} (%{customdata:,})<extra></extra>",
+            showscale=False,
+        )
+    )
+    figure.update_layout(template=TEMPLATE, xaxis_title_text=axis_title("steps"))
+    return figure.update_yaxes(type="category", showgrid=False)
+
+
+def bin_title(place: int) -> str:
+    """The numbers of a histogram's bin: "0.001 to 0.01"."""
+    ends = [f"{end:g}" for end in EDGES]
+    if place in (0, len(EDGES)):
+        return f"below {ends[0]}" if place == 0 else f"above {ends[-1]}"
+    return f"{ends[place - 1]} to {ends[place]}"
 
 
 def _shade(colors: Mapping[str, str], path: PathTime) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from browser.comparison import Comparison
-from browser.figures.inside import monitored_curve, time_flame
+from browser.figures.inside import bin_title, histogram_map, monitored_curve, time_flame
 from browser.page.run import view as view
 from browser.page.run.inside import draw, follows
 from browser.page.run.request import RunRequest
@@ -102,3 +102,22 @@ def test_runs_are_compared_over_updates_and_smoothed(tmp_path):
     # the mean of three values of 0, f 10, 0, f 10, 0 at the ends, where two are: 5 and 15
     assert band.center[0] == 10
     assert band.center[-1] == 15, "only the second run made so many updates"
+
+
+def test_histograms_are_maps_of_sizes_over_steps(root):
+    counts = [
+        (10, "histogram/weights/fc/10", 3),
+        (20, "histogram/weights/fc/10", 1),
+        (20, "histogram/weights/fc/12", 3),
+    ]
+    write_diagnostics(root, [*ROWS, *counts, (20, "histogram/odd/x", 1), (20, "histogram/odd/999", 1)])
+    (found,) = diagnosed(context_of(root).results.diagnostics("1")).histograms
+    assert (found.name, found.steps.tolist()) == ("weights/fc", [10, 20])
+    (cells,) = histogram_map(found).data
+    assert list(cells.y) == ["-1e-06 to 1e-06", "1e-06 to 1e-05", "1e-05 to 0.0001"]
+    assert (
+        cells.z[0].tolist() == [1.0, 0.25] and cells.z[2].tolist()[1] == 0.75 and cells.customdata[2].tolist() == [0, 3]
+    )
+    assert (bin_title(0), bin_title(20)) == ("below -1000", "above 1000")
+    text = text_of(view.layout(context_of(root), {"run": "1"}))
+    assert "inside-histogram-0" in text and "inside-histogram-1" not in text

@@ -5,15 +5,16 @@ from typing import Any
 
 from dash import html
 
-from browser.figures.inside import monitored_curve, time_flame
+from browser.figures.inside import histogram_map, monitored_curve, time_flame
 from browser.page.parts.components import card, graph, png_button, table
 from browser.page.parts.limits import left_out
 from browser.page.run.request import RunRequest
-from records.diagnosis import Summary, diagnosed
+from records.diagnosis import Histogram, Summary, diagnosed
 from records.diagnostics import MACHINE, MONITOR
 from records.metric_rows import Rows
 
 MOST_CURVES = 12
+MOST_HISTOGRAMS = 24
 FIGURE_HEIGHT = 220
 _COLUMNS = {"mean": "mean", "std": "std", "min": "least", "max": "greatest", "last": "last"}
 
@@ -36,6 +37,12 @@ def draw(asked: RunRequest) -> html.Section | None:
     drawn = curves[:MOST_CURVES]
     parts.append(html.Div([_curve(rows, k, *curve) for k, curve in enumerate(drawn)], className="cards"))
     if more := left_out("curves", curves, drawn):
+        parts.append(html.P(more, className="note"))
+    maps = found.histograms[:MOST_HISTOGRAMS]
+    if maps:
+        parts += [html.P("Histograms: the share of numbers of each size", className="label")]
+        parts.append(html.Div([_histogram(one, k) for k, one in enumerate(maps)], className="cards"))
+    if more := left_out("histograms", found.histograms, maps):
         parts.append(html.P(more, className="note"))
     return card("Inside", *parts)
 
@@ -64,3 +71,10 @@ def _curve(rows: Mapping[str, Rows], index: int, one: Summary, mean: str, std: s
     figure.update_layout(height=FIGURE_HEIGHT, margin={"t": 10, "b": 40})
     figure_id = f"inside-curve-{index}"
     return html.Div([_head(one.name, figure_id, one.name), graph(figure, figure_id)], key=mean)
+
+
+def _histogram(one: Histogram, index: int) -> html.Div:
+    figure = histogram_map(one)
+    figure.update_layout(height=FIGURE_HEIGHT, margin={"t": 10, "b": 40})
+    figure_id = f"inside-histogram-{index}"
+    return html.Div([_head(one.name, figure_id, one.name), graph(figure, figure_id)], key=one.name)
