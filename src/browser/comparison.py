@@ -1,7 +1,7 @@
 """A choice of runs compared: the step between what was read and what is drawn, for the report and the page alike."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -162,19 +162,25 @@ class Comparison:
         Raises:
             ConfigError: there is no such score.
         """
+        values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        for group, run, value in self.run_scores(metric, score, last, step):
+            values[group.label][self.map_of(run)].append(value)
+        return {
+            label: {name: np.array(numbers) for name, numbers in sorted(maps.items())} for label, maps in values.items()
+        }
+
+    def run_scores(
+        self, metric: str, score: str = "final", last: int = LAST, step: int | None = None
+    ) -> Iterator[tuple[Group, Run, float]]:
+        """The score of each run that has one, with its group; see `scores`."""
         if score not in SCORES:
             raise ConfigError(f"There is no score '{score}'.{suggestion(score, SCORES)}")
-        by_group: dict[str, ByMap] = {}
         for group in self.groups:
-            values = defaultdict(list)
             for run in group.runs:
                 curve = self.curve(run, metric)
                 value = np.nan if curve is None else _score(curve, score, last, step)
                 if np.isfinite(value):
-                    values[self.map_of(run)].append(value)
-            if values:
-                by_group[group.label] = {name: np.array(numbers) for name, numbers in sorted(values.items())}
-        return by_group
+                    yield group, run, float(value)
 
     def also_differ(self) -> dict[str, list[str]]:
         """By algorithm, the keys in which its runs differ though they count as repetitions of one another.

@@ -2,9 +2,10 @@
 
 from browser.page.compare import results_table
 from browser.page.compare import view as compare
+from browser.page.hyperparameters import view as hyperparameters
 from browser.page.replays import view as replays
 from browser.page.run import view as run
 from browser.page.runs import view as runs
 from browser.page.suites import view as suites
 
-VIEWS = (runs.VIEW, compare.VIEW, results_table.VIEW, replays.VIEW, suites.VIEW, run.VIEW)
+VIEWS = (runs.VIEW, compare.VIEW, results_table.VIEW, hyperparameters.VIEW, replays.VIEW, suites.VIEW, run.VIEW)

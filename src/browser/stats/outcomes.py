@@ -1,5 +1,6 @@
-"""The outcomes of one run: final and best value, and the time to reach a value."""
+"""The outcomes of runs: final and best value, and the time to reach a value."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,3 +55,34 @@ def reached(curve: Curve, threshold: float, smoothing: int = 1) -> Reached | Non
         return None
     first = above[0] + smoothing - 1
     return Reached(int(curve.steps[first]), None if curve.seconds is None else float(curve.seconds[first]))
+
+
+# what a run's curve comes to, by the words of columns and filters
+ROLL_UPS: Mapping[str, Callable[[Curve], float]] = {
+    "last": final_value,
+    "best": best_value,
+    "lowest": lambda curve: float(np.min(curve.finite().values, initial=np.inf)),
+    "mean10": lambda curve: final_value(curve, 10),
+}
+
+
+def scaled_by_map(scores: np.ndarray, maps: Sequence[str]) -> tuple[np.ndarray, bool]:
+    """Scores of runs on several maps as shares of their map's range, 0 of the lowest run and 1 of the highest.
+
+    Args:
+        scores: float64 [R].
+        maps: of the same runs.
+
+    Returns:
+        scores [R] (0.5 on a map where all are equal), and whether they are scaled; those of one map are as they were.
+    """
+    names = set(maps)
+    if len(names) < 2:
+        return scores, False
+    scaled = np.full(len(scores), 0.5)
+    for name in names:
+        here = np.array([one == name for one in maps])
+        low, high = scores[here].min(), scores[here].max()
+        if high > low:
+            scaled[here] = (scores[here] - low) / (high - low)
+    return scaled, True

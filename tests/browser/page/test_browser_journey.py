@@ -252,7 +252,7 @@ def test_an_address_brings_a_view_back(page):
 def test_the_window_is_called_like_the_view(page):
     page.open("/run?run=1")
     page.until(lambda driver: driver.title == "Run · Muster")
-    for view in ("Runs", "Compare", "Results table", "Replays", "Suites"):
+    for view in ("Runs", "Compare", "Results table", "Hyperparameters", "Replays", "Suites"):
         page.click(f"#nav-{view.split()[0].lower()}")
         page.until(lambda driver, view=view: driver.title == f"{view} · Muster")
     page.open("/elsewhere")

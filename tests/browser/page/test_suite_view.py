@@ -59,7 +59,7 @@ def test_the_table_is_the_suites(folder):
     assert rows(view) == [expected]
     # of the runs that have left something
     assert list(links_in(view).values()) == [
-        f"/{path}?runs=7,runs/mine_run-1&group=label" for path in ("results", "compare")
+        f"/{path}?runs=7,runs/mine_run-1&group=label" for path in ("results", "compare", "hyperparameters")
     ]
 
 

@@ -20,9 +20,9 @@
     if (address !== window.location.pathname + window.location.search) {
       window.history.replaceState(window.history.state, "", address);
     }
-    const runs = url.searchParams.get("runs");
+    const [runs, where] = ["runs", "where"].map((name) => url.searchParams.get(name));
     document.querySelectorAll("a.nav").forEach(function (item) {
-      item.setAttribute("href", link(new URL(item.href).pathname, { runs: runs }));
+      item.setAttribute("href", link(new URL(item.href).pathname, { runs: runs, where: where }));
     });
     return address;
   };
@@ -92,7 +92,7 @@
 
   const idsOf = (rows) => (Array.isArray(rows) ? rows.map((row) => row.id) : (rows && rows.ids) || []);
 
-  muster.runs = function (selected, filters, shown, search, columns, archived) {
+  muster.runs = function (selected, filters, shown, search, columns, archived, where) {
     const grid = gridOf("runs-grid");
     if (!grid || !shown) return [skip(), skip(), skip()];
     const sorted = grid.getColumnState().find((column) => column.sort);
@@ -105,6 +105,7 @@
       filter: filters && Object.keys(filters).length ? JSON.stringify(filters) : "",
       sort: sorted ? sorted.colId + ":" + sorted.sort : "",
       archived: (archived || []).join(""),
+      where: where,
       runs: ticked.join(","),
     });
     const count = (shown.length === total ? total : shown.length + " of " + total) + (total === 1 ? " run" : " runs");
@@ -115,7 +116,7 @@
     ];
   };
 
-  function open(path, clicks, selected) {
+  function open(path, clicks, selected, where) {
     const grid = gridOf("runs-grid");
     if (!clicks || !grid) return [skip(), skip()];
     let ids = idsOf(selected);
@@ -123,12 +124,13 @@
       let total = 0;
       grid.forEachNode(() => total++);
       grid.forEachNodeAfterFilter((node) => ids.push(node.data.id));
-      if (ids.length === total) ids = []; // all runs, also those that are still to come
+      if (ids.length === total) ids = []; // all runs of the filter, also those that are still to come
     }
-    return [path, link("", { runs: ids.join(",") })];
+    return [path, link("", { runs: ids.join(","), where: where })];
   }
-  muster.open_compare = (clicks, selected) => open("/compare", clicks, selected);
-  muster.open_results = (clicks, selected) => open("/results", clicks, selected);
+  muster.open_compare = (clicks, selected, where) => open("/compare", clicks, selected, where);
+  muster.open_hyperparameters = (clicks, selected, where) => open("/hyperparameters", clicks, selected, where);
+  muster.open_results = (clicks, selected, where) => open("/results", clicks, selected, where);
 
   window.dash_clientside = Object.assign({}, window.dash_clientside, { muster: muster });
 
@@ -203,6 +205,37 @@
     const grid = gridOf("runs-grid");
     if (grid) grid.refreshCells({ columns: ["started"], force: true });
   }, 30000);
+
+  // figures of one card stand over the same axis: a zoom of one is a zoom of all, also when they are drawn again
+  function follow(plot, group) {
+    plot.on("plotly_relayout", function (change) {
+      if (group.linking) return;
+      const range = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+      if (range[0] !== undefined && range[1] !== undefined) group.range = range;
+      else if (change["xaxis.range"]) group.range = change["xaxis.range"];
+      else if (change["xaxis.autorange"]) group.range = null;
+      else return;
+      link_all(group, plot);
+    });
+    plot.on("plotly_afterplot", () => group.range && !group.linking && link_one(group, plot));
+  }
+  function link_one(group, plot) {
+    const now = plot.layout.xaxis && plot.layout.xaxis.range;
+    if (group.range && now && now[0] === group.range[0] && now[1] === group.range[1]) return null;
+    return window.Plotly.relayout(plot, group.range ? { "xaxis.range": group.range.slice() } : { "xaxis.autorange": true });
+  }
+  function link_all(group, source) {
+    group.linking = true;
+    const others = [...group.querySelectorAll(".js-plotly-plot")].filter((plot) => plot !== source);
+    Promise.all(others.map((plot) => link_one(group, plot))).finally(() => (group.linking = false));
+  }
+  setInterval(function () {
+    document.querySelectorAll(".linked .js-plotly-plot").forEach(function (plot) {
+      if (!plot.on || plot.linked) return;
+      plot.linked = true;
+      follow(plot, plot.closest(".linked"));
+    });
+  }, 300);
 
   // saving: tables as they are filtered and sorted, figures as images
   function save(name, type, text) {

@@ -10,7 +10,7 @@ from dash.exceptions import PreventUpdate
 
 from browser.cautions import Caution
 from browser.page.compare.request import Compared, Request, asked_runs, compare
-from browser.page.parts import address
+from browser.page.parts import address, saved_views
 from browser.page.parts.components import notices
 from browser.page.parts.context import Context, revision_of, state_of
 from browser.page.parts.frame import follow_address
@@ -45,7 +45,10 @@ class ComparisonView:
 
     def layout(self, context: Context, query: dict[str, str]) -> html.Div:
         """The comparison that an address asks for."""
+        wrong: list[str] = []
+        query = saved_views.opened(context, self.path, query, wrong)
         compared = compare(context, query)
+        compared.wrong[:0] = wrong
         if not compared.runs:
             return html.Div([notices(compared.wrong), html.Div([html.H1("No runs to compare")], className="empty")])
         request = compared.request
@@ -54,6 +57,7 @@ class ComparisonView:
         content = zip(self.parts.items(), self._drawn(context, compared, None), strict=True)
         return html.Div(
             [
+                saved_views.bar(context, self.name, self.path),
                 html.Div(self.fields(compared), className="controls"),
                 html.Div(notices(compared.wrong), id=f"{self.name}-wrong"),
                 *(html.Div(part, id=f"{self.name}-{name}", className=style) for (name, style), part in content),
@@ -97,6 +101,24 @@ class ComparisonView:
             if not any(values[: len(self.files)]) or form not in self.files:
                 raise PreventUpdate
             return self.files[form](compare(context, self._query(runs, hide, controls)))
+
+        if not context.write:
+            return
+
+        @app.callback(
+            Output(f"{self.name}-views", "children"),
+            Output("notice", "children", allow_duplicate=True),
+            Input(f"{self.name}-view-save", "n_clicks"),
+            Input(f"{self.name}-view-forget", "n_clicks"),
+            State(f"{self.name}-view-name", "value"),
+            State(f"{self.name}-address", "data"),
+            prevent_initial_call=True,
+        )
+        def name_view(saved: Any, forgotten: Any, name: Any, there: Any) -> tuple[list[Any], str]:
+            if not saved and not forgotten:
+                raise PreventUpdate
+            word = str(ctx.triggered_id).rpartition("-")[2]
+            return saved_views.changed(context, self.path, word, name, there), ""
 
     def refreshed(self, context: Context, query: dict[str, str], revision: Any = None) -> tuple:
         """The content of the parts, what is wrong, the address, and the revision of all this.

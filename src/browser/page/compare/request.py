@@ -6,8 +6,9 @@ from typing import Any
 
 from browser.comparison import ONLY, SCORES, Comparison
 from browser.figures import metric_title
-from browser.page.parts import address
+from browser.page.parts import address, saved_views
 from browser.page.parts.context import Context
+from browser.page.parts.filters import meeting
 from browser.page.parts.limits import MOST_ASKED, MOST_MESSAGES
 from browser.reading import Run
 from browser.reading.configs import config_keys, key_suggestion
@@ -17,9 +18,12 @@ from browser.stats.grouping import SEED_KEYS
 from records.run_score import LAST
 from utils.nearest import suggestion
 
+LINEAR = "linear"
+SCALES = {LINEAR: "linear", "x": "log x", "y": "log y", "xy": "log x and y"}
 AXIS_TITLES = {"steps": "environment steps", "episodes": "episodes", "seconds": "wall-clock", "updates": "updates"}
 MOST_SMOOTHING = 1000
 MOST_STEPS = 10**15
+MOST_ALSO = 7
 DEFAULT_GROUP = ("name",)
 # among the bands: none, but a line per run
 SINGLE = "runs"
@@ -33,22 +37,29 @@ class Request:
         runs: ids; empty for all runs.
         metric: a statistic; empty if no run has any.
         group: config keys that make an algorithm.
-        axis, band, smoothing: of the curves; the band may be SINGLE.
+        also: further statistics, whose curves stand beside.
+        axis, scale, band, smoothing: of the curves; the scale is one of SCALES, the band may be SINGLE.
         score, last, step: of the results table, see `Comparison.scores`.
         only: what is left out, see `Comparison`.
+        keys: config keys whose values are drawn; empty: all in which the runs differ.
+        where: a filter of the runs (`browser.filtering`).
         hide: algorithms that are not drawn, as `hidden_name` writes them.
     """
 
     runs: tuple[str, ...] = ()
     metric: str = ""
     group: tuple[str, ...] = DEFAULT_GROUP
+    also: tuple[str, ...] = ()
     axis: str = "steps"
+    scale: str = LINEAR
     band: str = DEFAULT_BAND
     smoothing: int = 1
     score: str = "final"
     last: int = LAST
     step: int | None = None
     only: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    where: str = ""
     hide: tuple[str, ...] = ()
 
     def address(self, path: str, **changes: Any) -> str:
@@ -61,7 +72,7 @@ class Request:
 # report.py's names of the same
 _OF_REPORTS = {"smooth": "smoothing", "group-by": "group"}
 # what an address may say
-SETTINGS = (*(one.name for one in fields(Request)), *_OF_REPORTS)
+SETTINGS = (*(one.name for one in fields(Request)), *_OF_REPORTS, saved_views.VIEW)
 
 
 @dataclass
@@ -80,10 +91,11 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
     """The comparison that an address requests, with defaults in place of invalid parts."""
     wrong: list[str] = []
     query = {_OF_REPORTS.get(name, name): value for name, value in query.items()}
-    runs, unknown = asked_runs(context, query)
+    asked, unknown = asked_runs(context, query)
     if unknown:
         more = f", and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         wrong.append(f"There is no run '{unknown[0][:100]}'{more} in this folder.")
+    runs, where = meeting(context, asked, query.get("where", ""), wrong)
     keys = sorted({"name", *config_keys(run.newest for run in runs)} - set(SEED_KEYS))
     group = tuple(_known_keys(address.names(query, "group"), keys, wrong)) or DEFAULT_GROUP
     only = tuple(name for name in address.names(query, "only") if _is_choice(name, wrong))
@@ -94,17 +106,24 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
     if metric != usual and not comparison.has(metric):
         wrong.append(f"No run has the statistic '{metric[:100]}'.{suggestion(metric[:100], metrics, limit=5)}")
         metric = usual
+    also = [key for key in dict.fromkeys(address.names(query, "also")) if key != metric]
+    for key in [key for key in also if not comparison.has(key)][:MOST_MESSAGES]:
+        wrong.append(f"No run has the statistic '{key[:100]}'.{suggestion(key[:100], metrics, limit=5)}")
     request = Request(
-        tuple(run.id for run in runs) if address.names(query, "runs") else (),
+        tuple(run.id for run in asked) if address.names(query, "runs") else (),
         metric,
         group,
+        tuple(key for key in also if comparison.has(key))[:MOST_ALSO],
         address.choice(query, "axis", AXES, "steps", wrong),
+        address.choice(query, "scale", SCALES, LINEAR, wrong),
         address.choice(query, "band", [*BANDS, SINGLE], DEFAULT_BAND, wrong),
         address.whole_number(query, "smoothing", 1, MOST_SMOOTHING, 1, wrong),
         address.choice(query, "score", SCORES, "final", wrong),
         address.whole_number(query, "last", 1, MOST_SMOOTHING, LAST, wrong),
         address.whole_number(query, "step", 0, MOST_STEPS, None, wrong),
         only,
+        tuple(_known_keys(address.names(query, "keys"), keys, wrong)),
+        where,
         tuple(name for name in address.names(query, "hide") if name in map(hidden_name, comparison.labels())),
     )
     return Compared(request, runs, comparison, sorted({*metrics, *([metric] if metric else [])}), keys, wrong)

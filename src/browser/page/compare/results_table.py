@@ -12,6 +12,7 @@ from browser.figures.wording import is_share, lower_is_better
 from browser.page.compare.comparison_view import ComparisonView, warnings
 from browser.page.compare.request import MOST_SMOOTHING, MOST_STEPS, SETTINGS, Compared, metric_options
 from browser.page.parts.components import card, checklist, dropdown, field, graph, number, png_button
+from browser.page.parts.filters import where_field
 from browser.page.parts.frame import View
 from browser.page.parts.limits import left_out
 from browser.report.tables import FORMS, Table
@@ -38,6 +39,7 @@ def fields(compared: Compared) -> list[Component]:
             wide=True,
         ),
         field("Only", checklist("results-only", {"newest": ONLY["newest"]}, request.only)),
+        where_field("results-where", request.where),
     ]
 
 
@@ -122,7 +124,7 @@ def as_file(compared: Compared, form: str) -> dict[str, str]:
 RESULTS = ComparisonView(
     name="results",
     path=PATH,
-    controls=("metric", "group", "score", "last", "step", "only"),
+    controls=("metric", "group", "score", "last", "step", "only", "where"),
     fields=fields,
     parts={"content": "view"},
     draw=draw,

@@ -9,8 +9,17 @@ from browser.comparison import ONLY
 from browser.page.compare.comparison_view import ComparisonView
 from browser.page.compare.curves import as_file, drawn
 from browser.page.compare.differences import differences
-from browser.page.compare.request import AXIS_TITLES, MOST_SMOOTHING, SETTINGS, SINGLE, Compared, metric_options
+from browser.page.compare.request import (
+    AXIS_TITLES,
+    MOST_SMOOTHING,
+    SCALES,
+    SETTINGS,
+    SINGLE,
+    Compared,
+    metric_options,
+)
 from browser.page.parts.components import checklist, dropdown, field, number
+from browser.page.parts.filters import where_field
 from browser.page.parts.frame import View
 from browser.stats.bands import BANDS
 from utils.plain_values import counted
@@ -21,10 +30,14 @@ SPREADS = {**{kind: title.partition(" with ")[0] for kind, title in BANDS.items(
 
 def fields(compared: Compared) -> list[Component]:
     """The controls."""
-    request = compared.request
+    request, options = compared.request, metric_options(compared.metrics)
     return [
-        field("Statistic", dropdown("compare-metric", metric_options(compared.metrics), request.metric), wide=True),
+        field("Statistic", dropdown("compare-metric", options, request.metric), wide=True),
+        field(
+            "Beside it", dropdown("compare-also", options, list(request.also), multi=True, clearable=True), wide=True
+        ),
         field("Over", dropdown("compare-axis", AXIS_TITLES, request.axis)),
+        field("Axes", dropdown("compare-scale", SCALES, request.scale)),
         field("Line and band", dropdown("compare-band", SPREADS, request.band)),
         field("Smoothing (values)", number("compare-smoothing", request.smoothing, 1, MOST_SMOOTHING)),
         field(
@@ -33,6 +46,7 @@ def fields(compared: Compared) -> list[Component]:
             wide=True,
         ),
         field("Only", checklist("compare-only", ONLY, request.only)),
+        where_field("compare-where", request.where),
     ]
 
 
@@ -53,9 +67,9 @@ def draw(compared: Compared) -> tuple:
 COMPARE = ComparisonView(
     name="compare",
     path=PATH,
-    controls=("metric", "axis", "band", "smoothing", "group", "only"),
+    controls=("metric", "also", "axis", "scale", "band", "smoothing", "group", "only", "where"),
     fields=fields,
-    parts={"cautions": "", "bar": "bar", "legend": "", "figures": "cards", "differences": "view"},
+    parts={"cautions": "", "bar": "bar", "legend": "", "figures": "cards linked", "differences": "view"},
     draw=draw,
     files={form: partial(as_file, form=form) for form in ("csv", "json")},
     lasting=differences,

@@ -44,8 +44,8 @@ def names(query: Mapping[str, str], key: str) -> list[str]:
 
 
 def unknown(query: Mapping[str, str], settings: Collection[str]) -> list[str]:
-    """A sentence for each name that the view does not have; `runs`, which the bar's links keep, is of all views."""
-    known = {*settings, "runs"}
+    """A sentence for each name that the view does not have; those that the bar's links keep are of all views."""
+    known = {*settings, "runs", "where"}
     names = [name[:100] for name in query if name not in known][:MOST_MESSAGES]
     return [f"This view has no setting '{name}'.{suggestion(name, settings)}" for name in names]
 

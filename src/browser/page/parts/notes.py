@@ -1,4 +1,4 @@
-"""The user's notes on runs: tags, notes, archived or not; in one side file, apart from the runs' files."""
+"""What the user writes: tags and notes on runs, archived or not, and named views; one side file of all results."""
 
 import json
 import os
@@ -20,6 +20,7 @@ LARGEST_FILE = 2**26
 LONGEST_NOTE = 20_000
 LONGEST_TAG = 60
 MOST_TAGS = 20
+MOST_VIEWS = 100
 
 
 class NotWrittenError(MusterError):
@@ -52,6 +53,7 @@ class Notes:
         self._path = root / FILE
         self._stamp: tuple | None = None
         self._notes: dict[str, Note] = {}
+        self._views: dict[str, str] = {}
         self._lock = threading.RLock()
 
     def of(self, run: Run) -> Note:
@@ -68,13 +70,39 @@ class Notes:
         """
         with self._lock:
             self._read()
-            notes = {**self._notes, _key(run): note}
-            kept = {key: asdict(value) for key, value in sorted(notes.items()) if value != NONE}
-            try:
-                write_whole(str(self._path), json.dumps({"version": 1, "runs": kept}, indent=1).encode())
-            except OSError as error:
-                raise NotWrittenError(f"{self._path} cannot be written: {error.strerror}.") from None
-            self._stamp = None
+            self._write({**self._notes, _key(run): note}, self._views)
+
+    def views(self) -> dict[str, str]:
+        """The addresses of the named views by their names, in the order of these."""
+        with self._lock:
+            self._read()
+            return dict(sorted(self._views.items()))
+
+    def write_view(self, name: str, address: str | None) -> None:
+        """Name a view, or with None forget it.
+
+        Raises:
+            NotWrittenError: the name is no name, there are too many, or the file cannot be written.
+        """
+        if not name or len(name) > LONGEST_TAG or not name.isprintable() or "," in name:
+            raise NotWrittenError(f"A view's name has 1 to {LONGEST_TAG} characters, and no comma.")
+        with self._lock:
+            self._read()
+            views = {key: value for key, value in self._views.items() if key != name}
+            if address is not None:
+                views[name] = address
+            if len(views) > MOST_VIEWS:
+                raise NotWrittenError(f"There are {MOST_VIEWS} named views already: forget one first.")
+            self._write(self._notes, views)
+
+    def _write(self, notes: dict[str, Note], views: dict[str, str]) -> None:
+        kept = {key: asdict(value) for key, value in sorted(notes.items()) if value != NONE}
+        content = {"version": 1, "runs": kept, **({"views": views} if views else {})}
+        try:
+            write_whole(str(self._path), json.dumps(content, indent=1).encode())
+        except OSError as error:
+            raise NotWrittenError(f"{self._path} cannot be written: {error.strerror}.") from None
+        self._stamp = None
 
     def _read(self) -> None:
         try:
@@ -82,11 +110,12 @@ class Notes:
             stamp = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
             if stamp == self._stamp:
                 return
-            stored = json.loads(read_regular(self._path, LARGEST_FILE))["runs"]
-            self._notes = {str(key): _note(value) for key, value in stored.items()}
-            self._stamp = stamp
+            stored = json.loads(read_regular(self._path, LARGEST_FILE))
+            notes = {str(key): _note(value) for key, value in stored["runs"].items()}
+            views = {str(key): str(value) for key, value in stored.get("views", {}).items()}
+            self._notes, self._views, self._stamp = notes, views, stamp
         except FileNotFoundError:
-            self._notes, self._stamp = {}, None
+            self._notes, self._views, self._stamp = {}, {}, None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             # the user is editing it by hand: the last good reading counts
             pass

@@ -38,11 +38,11 @@ CARDS = (
     Card("machine", facts.machine, narrow=True),
     Card("crash", facts.crash),
     Card("sessions", facts.sessions),
+    Card("panel", facts.panel),
+    Card("config", facts.config),
     Card("curves", curves.draw, register=curves.register),
     Card("inside", inside.draw, inside.follows),
     Card("notes", notes.draw, register=notes.register),
     Card("console", console.draw, register=console.register),
     Card("files", files.draw, files.follows, files.register),
-    Card("panel", facts.panel),
-    Card("config", facts.config),
 )

@@ -6,7 +6,8 @@ from dash import Dash, Input, Output, State, dcc, html
 from dash.exceptions import PreventUpdate
 
 from browser.figures import metric_title, run_curves
-from browser.page.compare.request import AXIS_TITLES, metric_options
+from browser.page.compare.curves import on_scale
+from browser.page.compare.request import AXIS_TITLES, LINEAR, SCALES, metric_options
 from browser.page.parts import address
 from browser.page.parts.components import card, dropdown, field, graph, notices, png_button
 from browser.page.parts.context import Context, revision_of
@@ -26,16 +27,18 @@ def draw(asked: RunRequest) -> html.Section:
     known = context.results.metric_keys(run)
     metrics = _asked_metrics(known, address.names(asked.query, "metrics"), wrong)
     axis = address.choice(asked.query, "axis", AXIS_TITLES, "steps", wrong)
-    figures, own, revision = refreshed(context, run.id, metrics, axis)
+    scale = address.choice(asked.query, "scale", SCALES, LINEAR, wrong)
+    figures, own, revision = refreshed(context, run.id, metrics, axis, scale=scale)
     controls = [
         field("Statistics", dropdown("run-metrics", metric_options(known), metrics, multi=True), wide=True),
         field("Over", dropdown("run-axis", AXIS_TITLES, axis)),
+        field("Axes", dropdown("run-scale", SCALES, scale)),
     ]
     return card(
         "Curves",
         notices(wrong),
         html.Div(controls, className="controls"),
-        html.Div(figures, id="run-figures", className="cards"),
+        html.Div(figures, id="run-figures", className="cards linked"),
         dcc.Store(id="run-address", data=own),
         dcc.Store(id="run-figures-revision", data=revision),
     )
@@ -52,36 +55,41 @@ def register(app: Dash, context: Context) -> None:
         Input("tick", "n_intervals"),
         Input("run-metrics", "value"),
         Input("run-axis", "value"),
+        Input("run-scale", "value"),
         State("run-id", "data"),
         State("run-figures-revision", "data"),
         prevent_initial_call=True,
     )
-    def follow(_: Any, metrics: Any, axis: Any, run_id: Any, revision: Any) -> tuple[list, str, str]:
-        return refreshed(context, str(run_id), metrics, axis, revision)
+    def follow(_: Any, metrics: Any, axis: Any, scale: Any, run_id: Any, revision: Any) -> tuple[list, str, str]:
+        return refreshed(context, str(run_id), metrics, axis, revision, scale)
 
 
-def refreshed(context: Context, run_id: str, metrics: Any, axis: Any, revision: Any = None) -> tuple[list, str, str]:
+def refreshed(
+    context: Context, run_id: str, metrics: Any, axis: Any, revision: Any = None, scale: Any = LINEAR
+) -> tuple[list, str, str]:
     """The figures, the address and their revision; of the controls' values any are taken.
 
     Raises:
         PreventUpdate: the asking window has this revision.
     """
     run = context.run(run_id)
-    now = revision_of((metrics, axis, context.results.stamp(run, "curves")))
+    now = revision_of((metrics, axis, scale, context.results.stamp(run, "curves")))
     if now == revision:
         raise PreventUpdate
     known = context.results.metric_keys(run)
     chosen = _asked_metrics(known, address.texts_in(metrics), [])
     axis = axis if isinstance(axis, str) and axis in AXIS_TITLES else "steps"
+    scale = scale if isinstance(scale, str) and scale in SCALES else LINEAR
     query = {
         "run": run.id,
         "metrics": [] if chosen == _asked_metrics(known, [], []) else chosen,
         "axis": "" if axis == "steps" else axis,
+        "scale": "" if scale == LINEAR else scale,
     }
-    return _figures(context, run, chosen, axis), address.link("/run", query), now
+    return _figures(context, run, chosen, axis, scale), address.link("/run", query), now
 
 
-def _figures(context: Context, run: Run, metrics: list[str], axis: str) -> list:
+def _figures(context: Context, run: Run, metrics: list[str], axis: str, scale: str) -> list:
     curves = context.results.curves(run, metrics)
     figures = []
     for index, key in enumerate(metrics):
@@ -91,7 +99,7 @@ def _figures(context: Context, run: Run, metrics: list[str], axis: str) -> list:
         if not figure.data:
             continue
         figure.update_layout(height=FIGURE_HEIGHT, showlegend=False, margin={"t": 10, "b": 40})
-        figure.update_yaxes(title_text="")
+        on_scale(figure, scale).update_yaxes(title_text="")
         figure_id = f"run-curve-{index}"
         head = html.Div([html.Span(metric_title(key), className="label"), png_button(figure_id, key)], className="head")
         figures.append(html.Div([head, graph(figure, figure_id)], key=key))

@@ -11,6 +11,7 @@ from browser.page.parts.limits import MOST_SESSIONS, left_out
 from browser.page.parts.progress import progress_of
 from browser.page.run.request import RunRequest
 from browser.reading import Run
+from utils.config.merging import default_config, flatten
 
 MOST_TIMINGS = 30
 # in the names of statistics of times
@@ -147,12 +148,18 @@ def panel(asked: RunRequest) -> html.Section | None:
 
 
 def config(asked: RunRequest) -> html.Section:
-    """All keys of its config."""
-    rows = [{"key": key, "value": str(value)} for key, value in sorted(asked.run.config.items())]
+    """All keys of its config: first those that differ from config/default.yaml or are not in it."""
+    usual = flatten(default_config())
+    rows = [
+        {"key": key, "value": str(value), "default": str(usual[key]) if key in usual else ""}
+        for key, value in asked.run.config.items()
+    ]
+    rows.sort(key=lambda row: (row["value"] == row["default"], row["key"]))
     filtered = {"floatingFilter": True, "suppressFloatingFilterButton": True}
     columns = [
         {"field": "key", "width": 260, **filtered},
         {"field": "value", "flex": 1, "minWidth": 200, **filtered, "tooltipField": "value"},
+        {"field": "default", "width": 200, "tooltipField": "default"},
     ]
     return card("Config", table("run-config", columns, rows), tools=table_buttons("run-config", "config"))
 

@@ -48,7 +48,7 @@ def register(app: Dash, context: Context) -> None:
             card.register(app, context)
 
 
-VIEW = View("/run", ("run", "metrics", "axis"), layout, register)
+VIEW = View("/run", ("run", "metrics", "axis", "scale"), layout, register)
 
 
 def refreshed(context: Context, run_id: str, revisions: Any) -> tuple:

@@ -1,24 +1,13 @@
 """Columns of the table of runs: the usual ones, and one for any config key or roll-up of a statistic."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from browser.reading import Curve, Run
-from browser.stats import best_value, final_value
+from browser.reading import Run
+from browser.stats.outcomes import ROLL_UPS
 from browser.usual import USUAL_METRICS, usual_metrics
 
 CONFIG = "config"
-
-
-# the outcomes of a statistic of a run
-ROLL_UPS: Mapping[str, Callable[[Curve], float]] = {
-    "last": final_value,
-    "best": best_value,
-    "lowest": lambda curve: float(np.min(curve.finite().values, initial=np.inf)),
-    "mean10": lambda curve: final_value(curve, 10),
-}
 
 USUAL = ("test_return_mean", "test_battle_won_mean")
 _USUAL_TITLES = {USUAL[0]: "Return", USUAL[1]: "Win rate"}

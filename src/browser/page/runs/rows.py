@@ -8,8 +8,9 @@ from typing import Any
 from browser.page.parts.context import Context
 from browser.page.parts.limits import MOST_RUNS, cell
 from browser.page.parts.progress import progress_of
-from browser.page.runs.columns import CONFIG, ROLL_UPS, Column
+from browser.page.runs.columns import CONFIG, Column
 from browser.reading import Curve, Run
+from browser.stats.outcomes import ROLL_UPS
 
 Row = dict[str, Any]
 

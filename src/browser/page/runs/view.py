@@ -11,11 +11,12 @@ from dash_ag_grid import AgGrid
 from browser.page.parts import address
 from browser.page.parts.components import EVERY_COLUMN, GRID_OPTIONS, dropdown, field, notices, table_buttons
 from browser.page.parts.context import Context, revision_of
+from browser.page.parts.filters import meeting, run_filter, where_field
 from browser.page.parts.frame import View
 from browser.page.parts.limits import MOST_MESSAGES, MOST_RUNS
 from browser.page.runs.columns import CONFIG, ROLL_UPS, Column, Usual, definitions, parse_column, usual_columns
 from browser.page.runs.rows import Row, Rows
-from browser.reading import varying_keys
+from browser.reading import Run, varying_keys
 from browser.reading.configs import config_keys
 from browser.usual import metric_counts
 from utils.nearest import suggestion
@@ -30,7 +31,8 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     known, usual = known_columns(context)
     columns = asked_columns(known, address.names(query, "columns"), wrong)
     archived = query.get("archived") == "1"
-    rows = _rows(context, usual, columns, archived)
+    kept, where = meeting(context, runs, query.get("where", ""), wrong)
+    rows = _meeting(_rows(context, usual, columns, archived), kept, where)
     asked = address.names(query, "runs")
     _, unknown = context.chosen(asked)
     if unknown:
@@ -70,6 +72,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     )
     controls = [
         field("Search", dcc.Input(id="runs-search", type="search", value=search, placeholder="any text")),
+        where_field("runs-where", where),
         field("More columns", more_columns, wide=True),
         dcc.Checklist(
             id="runs-archived",
@@ -82,6 +85,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
         html.Span(f"{len(runs):,} runs", id="runs-count", className="count"),
         html.Button("Compare", id="runs-compare", className="primary"),
         html.Button("Results table", id="runs-results"),
+        html.Button("Hyperparameters", id="runs-hyperparameters"),
         html.Span(className="gap"),
         *table_buttons("runs-grid", "runs"),
     ]
@@ -107,11 +111,12 @@ def register(app: Dash, context: Context) -> None:
         Input("tick", "n_intervals"),
         Input("runs-columns", "value"),
         Input("runs-archived", "value"),
+        Input("runs-where", "value"),
         State("runs-revision", "data"),
         prevent_initial_call=True,
     )
-    def follow(_: Any, columns: Any, archived: Any, revision: Any) -> tuple:
-        return refreshed(context, columns, archived, revision)
+    def follow(_: Any, columns: Any, archived: Any, where: Any, revision: Any) -> tuple:
+        return refreshed(context, columns, archived, revision, where)
 
     app.clientside_callback(
         ClientsideFunction("muster", "search"),
@@ -131,35 +136,44 @@ def register(app: Dash, context: Context) -> None:
         Input("runs-search", "value"),
         Input("runs-columns", "value"),
         Input("runs-archived", "value"),
+        Input("runs-where", "value"),
         prevent_initial_call=True,
     )
-    for name in ("compare", "results"):
+    for name in ("compare", "results", "hyperparameters"):
         app.clientside_callback(
             ClientsideFunction("muster", f"open_{name}"),
             Output("url", "pathname", allow_duplicate=True),
             Output("url", "search", allow_duplicate=True),
             Input(f"runs-{name}", "n_clicks"),
             State("runs-grid", "selectedRows"),
+            State("runs-where", "value"),
             prevent_initial_call=True,
         )
 
 
-VIEW = View("/", ("columns", "archived", "runs", "filter", "search", "sort"), layout, register, "Runs")
+VIEW = View("/", ("columns", "archived", "runs", "filter", "search", "sort", "where"), layout, register, "Runs")
 
 
-def refreshed(context: Context, columns: Any, archived: Any, revision: Any) -> tuple[Any, Any, dict[str, str]]:
+def refreshed(
+    context: Context, columns: Any, archived: Any, revision: Any, where: Any = ""
+) -> tuple[Any, Any, dict[str, str]]:
     """The table's definitions of columns and its rows, `no_update` for what has not changed, and their revision.
 
     Args:
         columns: the chosen ones; any value is taken.
         revision: of what the asking window shows.
+        where: a filter.
 
     Raises:
+        ConfigError: the filter cannot be read.
         PreventUpdate: it shows all of it.
     """
     known, usual = known_columns(context)
     chosen = asked_columns(known, address.texts_in(columns), [])
-    rows = _rows(context, usual, chosen, bool(archived))
+    where, runs = where if isinstance(where, str) else "", context.runs()
+    found = run_filter(context, runs, where)
+    kept = [run for run in runs if found.keeps(run)]
+    rows = _meeting(_rows(context, usual, chosen, bool(archived)), kept, where)
     now = _revision(usual, chosen, rows)
     if now == revision:
         raise PreventUpdate
@@ -174,6 +188,14 @@ def refreshed(context: Context, columns: Any, archived: Any, revision: Any) -> t
 def _rows(context: Context, usual: Usual, columns: list[Column], archived: bool) -> list[Row]:
     kept: Rows = context.kept("rows", lambda: Rows(context))
     return kept.rows([*usual.columns(), *columns], archived)
+
+
+def _meeting(rows: list[Row], kept: list[Run], where: str) -> list[Row]:
+    """The rows of runs that a filter keeps."""
+    if not where.strip():
+        return rows
+    ids = {run.id for run in kept}
+    return [row for row in rows if row["id"] in ids]
 
 
 def _revision(usual: Usual, columns: list[Column], rows: list[Row]) -> dict[str, str]:

@@ -118,7 +118,11 @@ def content_of(context: Context, name: str) -> list[Any]:
     ids = [run.id for run in context.runs() if run.token in tokens][:MOST_RUNS]
     links = [
         dcc.Link(title, href=address.link(path, {"runs": ids, "group": "label"}))
-        for path, title in (("/results", "results table"), ("/compare", "curves"))
+        for path, title in (
+            ("/results", "results table"),
+            ("/compare", "curves"),
+            ("/hyperparameters", "hyperparameters"),
+        )
     ]
     failed = [(run, attempt) for run in runs if (attempt := newest.get(run.id)) and attempt.state == FAILED]
     return [
@@ -132,7 +136,7 @@ def content_of(context: Context, name: str) -> list[Any]:
                 "state": "stopping" if folder.stop.exists() and total.running else None,
             }
         ),
-        html.P([links[0], " · ", links[1]]) if ids else None,
+        html.P([links[0], " · ", links[1], " · ", links[2]]) if ids else None,
         card("Algorithm × map", table("suite-grid", *_columns_and_rows(found))),
         card(
             "Runs that failed",
