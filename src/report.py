@@ -7,7 +7,7 @@ def _report(words: list[str]) -> None:
     from browser.packages import require
     from browser.report.arguments import parse_arguments
 
-    options = parse_arguments(words)
+    options = parse_arguments(words)  # --help needs no packages
     require("report.py", "scipy", "plotly")
     from browser.report.command import report
 

@@ -113,7 +113,7 @@ def add_options(parser: argparse.ArgumentParser, group_by: str, out: Path, folde
         add(f"--{suffix}", nargs="?", const="", metavar="DIR",
             help=f"also write the figures as {suffix.upper()} (default: {FIGURES}/ beside the report)")  # fmt: skip
     add("--style", default="", metavar="NAME",
-        help="fonts and widths of a conference for these: icml, neurips, iclr, aaai, aistats, uai, cvpr, eccv, jmlr, "
+        help="fonts and widths of a conference: icml, neurips, iclr, aaai, aistats, uai, cvpr, eccv, jmlr, "
         "tmlr, or of a year, such as icml2022")  # fmt: skip
     add("--full-width", action="store_true", help="with --style: across all columns of a page, where it has two")
     add("--latex", nargs="?", const="", metavar="FILE",

@@ -14,7 +14,7 @@ def mean_and_half(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         means [N], NaN without a run, and halves [N], NaN with fewer than two.
     """
-    from scipy import special  # which `report.py --help` does without
+    from scipy import special  # here: command lines that name bands are read without SciPy
 
     n = np.isfinite(values).sum(axis=0)
     counted = np.maximum(n, 1)

@@ -27,12 +27,7 @@ GROUP_BY = "label"
 
 
 def add_report_options(parser: OptionParser) -> None:
-    """Declare report.py's options, with a suite's defaults.
-
-    Raises:
-        ConfigError: a package of the report's is missing.
-    """
-    require("suite.py report", *PACKAGES)
+    """Declare report.py's options, with a suite's defaults."""
     from browser.report.arguments import add_options
 
     add_options(parser, GROUP_BY, Path(PAGE), "in the suite's folder, ")

@@ -207,6 +207,9 @@ def test_a_missing_package_is_named_with_its_requirements(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "plotly", None)
     assert main(["results"]) == 2
     message = capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "--full-width" in capsys.readouterr().out
     assert "'plotly'" in message and "pip install -r requirements-browser.txt" in message
 
 
