@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from checks.callbacks import callbacks_of
 from checks.collection import check_collectors, check_opponents, chosen_as_runner, completed_collectors
 from checks.environments import check_sole, checked_env_args
 from checks.epymarl_keys import check_epymarl_keys
@@ -50,6 +51,8 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     if why := why_sole(config["env"], config["env_args"]):
         check_sole(config, why)
         config["separate_test_env"] = False  # training and tests take turns
+    if not config["evaluate"]:
+        callbacks_of(config["callbacks"])
     check_checkpoint(config)
     check_opponents(config)
     check_machine(config)

@@ -13,7 +13,7 @@ from utils.config.options import (
     STEPS,
     Option,
 )
-from utils.config.reach import MODULE, NOWHERE, READ_ONLY
+from utils.config.reach import CODE, MODULE, NOWHERE, READ_ONLY
 
 OPTIONS = {
     "name": Option(
@@ -59,6 +59,13 @@ OPTIONS = {
         "Python files (beside the config that names them, or in the current folder) or modules that register parts",
         resume=FREE,
         reaches=MODULE,
+    ),
+    "callbacks": Option(
+        SHARED,
+        "code that the loop calls: [file.py:Name] of a class or function with on_setup, on_rollout, on_train_step, "
+        "on_test or on_end (docs/python_api.md)",
+        resume=FREE,
+        reaches=CODE,
     ),
     "parameter_file": Option(
         "", "the parameter file that `cpanel` belongs to (docs/parameter_files.md)", resume=FREE, reaches=NOWHERE

@@ -100,11 +100,13 @@ def _checked(path: Path, config: dict) -> dict:
     for key, value in config.items():
         if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):
             raise ConfigError(f"{path}: '{key}' must be a mapping of keys to values, found {quoted(value)}.")
-    if "plugins" in config:
-        try:
+    try:
+        if "plugins" in config:
             config["plugins"] = beside(path, config["plugins"])
-        except ConfigError as error:
-            raise ConfigError(f"{path}: {error}") from None
+        if "callbacks" in config:
+            config["callbacks"] = _names_beside(path, config["callbacks"])
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
     return config
 
 
@@ -121,7 +123,17 @@ def beside(path: Path, plugins: Any) -> Any:
     return [_file_beside(path, plugin) if isinstance(plugin, str) else plugin for plugin in plugins]
 
 
-def _file_beside(path: Path, plugin: str) -> str:
+def _names_beside(path: Path, names: Any) -> Any:
+    """Names of code, "file.py:Name", in lists and mappings, too, whose files are found as those of plugins."""
+    if isinstance(names, list):
+        return [_names_beside(path, name) for name in names]
+    if isinstance(names, Mapping):
+        return {key: _names_beside(path, name) for key, name in names.items()}
+    file, colon, name = names.rpartition(":") if isinstance(names, str) else ("", "", "")
+    return f"{_file_beside(path, file, 'callbacks')}{colon}{name}" if colon else names
+
+
+def _file_beside(path: Path, plugin: str, key: str = "plugins") -> str:
     if not plugin.endswith(".py"):
         return plugin
     folder = path.resolve().parent
@@ -131,5 +143,5 @@ def _file_beside(path: Path, plugin: str) -> str:
         where = (
             "" if os.path.isabs(plugin) else f" in {folder}" + (f" or {os.getcwd()}" if folder != Path.cwd() else "")
         )
-        raise ConfigError(f"plugins: there is no file {quoted(plugin, 300)}{where}.")
+        raise ConfigError(f"{key}: there is no file {quoted(plugin, 300)}{where}.")
     return plugin

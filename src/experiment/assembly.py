@@ -22,6 +22,7 @@ from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesFromTheSta
 from controllers import REGISTRY as mac_REGISTRY
 from envs.contract.fields import pymarl_spec
 from experiment.acting_place import acting_place
+from experiment.callbacks import Callbacks
 from experiment.contracts import PlainLearner
 from experiment.live import LiveChanges, live_changes, start_schedules
 from experiment.opponents import opponents_of
@@ -68,7 +69,8 @@ class Parts:
 
     `teams`: each with its buffer, update plan and learner. `models`: saves and loads those of all teams. `opponents`:
     who plays which group, or None (`collection.opponents`). `test_stream`: the random numbers of tests. `state`: all of
-    them that have a state. `diagnostics`: timer, monitored values and machine. `live`: keys that change.
+    them that have a state. `diagnostics`: timer, monitored values and machine. `live`: keys that change. `callbacks`:
+    of the user's, None if there are none.
     """
 
     runner: Runner
@@ -83,6 +85,7 @@ class Parts:
     state: RunState
     diagnostics: Diagnostics
     live: LiveChanges
+    callbacks: Callbacks | None
 
     @property
     def learning(self) -> list[Member]:
@@ -201,6 +204,8 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         state.register("diagnostics", diagnostics, optional=True)
         live = live_changes(args, players.schedules, teams, playing, players.acting_mac, logger.console_logger)
         state.register("live", live)
+        callbacks = Callbacks.of(args.callbacks)
+        state.register("callbacks", callbacks, optional=True)
     except BaseException:
         runner.close_env()
         raise
@@ -208,7 +213,19 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
     opponents = playing.opponents
     acting_mac = players.acting_mac
     return Parts(
-        runner, playing, teams, mac, acting_mac, models, opponents, loop, test_stream, state, diagnostics, live
+        runner,
+        playing,
+        teams,
+        mac,
+        acting_mac,
+        models,
+        opponents,
+        loop,
+        test_stream,
+        state,
+        diagnostics,
+        live,
+        callbacks,
     )
 
 

@@ -12,6 +12,7 @@ from collection.synchronous import best_episodes
 from components.sampling.compose import Minibatches
 from experiment.assembly import Parts
 from experiment.best_episodes import SavedBestEpisodes
+from experiment.callbacks import Training
 from experiment.contracts import PlainBuffer, PlainLearner
 from experiment.inspection import Inspection
 from experiment.out_of_memory import out_of_memory
@@ -59,6 +60,7 @@ class TrainingLoop:
         self._inspection = Inspection(faults, parts.models, self.console)
         self._rare_infos = RareInfos(parts.runner, self.console)
         self._freed_memory = FreedMemory()
+        self._training, self._callbacks = Training(args, parts, logger, saver), parts.callbacks
         self._start_time = self._last_time = time.monotonic()
 
     def run(self) -> None:
@@ -83,10 +85,15 @@ class TrainingLoop:
         try:
             with self.signals.watching():
                 self._train_or_stop()
+            self._call_back_at_end(None)
+        except Interrupted as error:
+            self._call_back_at_end(error)
+            raise
         except Exception as error:
             fault = out_of_memory(error, self.args, self.parts) or error
             # keep the work before the fault
             hint = self.saver.save_after_fault()
+            self._call_back_at_end(fault)
             if isinstance(fault, MusterError):
                 fault.args = (f"{fault}\n{hint}",)
             else:
@@ -109,6 +116,8 @@ class TrainingLoop:
 
     def _train(self) -> None:
         args, state = self.args, self.state
+        if self._callbacks is not None:
+            self._callbacks.call("on_setup", self._training)
         while state.testing is not None or not self._reached():
             if state.testing is None:
                 with timed("train"):
@@ -137,6 +146,8 @@ class TrainingLoop:
             experience = self.collection.take()
         self._best.keep(experience.best)
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
+        if self._callbacks is not None:
+            self._callbacks.call("on_rollout", self._training, batch)
         if all(PlainBuffer.of(team.buffer).taken_on == "cpu" for team in parts.learning):
             batch = batch.on("cpu")  # in one copy, which is looked at and taken apart without waiting for a GPU
         self._rare_infos.look(batch, experience.episodes)
@@ -179,6 +190,8 @@ class TrainingLoop:
             raise self._not_finite(error.statistic, sample, t_env) from None
         self.state.updates += 1
         self.logger.moved()
+        if self._callbacks is not None:
+            self._callbacks.call("on_train_step", self._training, sample)
         self.collection.weights_changed = True
         if uses := learner.take_extra_uses():
             team.plan.owe(uses)
@@ -227,6 +240,8 @@ class TrainingLoop:
         self._rare_infos.tell()
         if self._keeps_models:
             self._models.save_best(self.collection.t_env)
+        if self._callbacks is not None:
+            self._callbacks.test(self._training)
 
     def _play_test(self) -> None:
         state, parts = self.state, self.parts
@@ -286,8 +301,13 @@ class TrainingLoop:
             "t_max": self.collection.t_env > args.t_max,
             "max_updates": args.max_updates and self.state.updates >= args.max_updates,
             "max_hours": args.max_hours and hours >= args.max_hours,
+            "callbacks": self._training.stopped,
         }
         return next((key for key, reached in limits.items() if reached), "")
+
+    def _call_back_at_end(self, error: BaseException | None) -> None:
+        if self._callbacks is not None:
+            self._callbacks.end(self._training, error)
 
     def _mark_done(self) -> None:
         figures = {"limit": self._reached(), "t_env": self.collection.t_env, "updates": self.state.updates}

@@ -25,6 +25,16 @@ def whole_path(value: Any) -> Any:
     return os.path.abspath(os.path.expanduser(value)) if isinstance(value, str) and value else value
 
 
+def whole_names(value: Any) -> Any:
+    """Names of code, "file.py:Name", with the whole paths of their files, in lists and mappings, too."""
+    if isinstance(value, Mapping):
+        return {key: whole_names(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [whole_names(one) for one in value]
+    path, colon, name = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    return f"{whole_path(path)}{colon}{name}" if path.endswith(".py") else value
+
+
 @dataclass(frozen=True)
 class Reach:
     """What the values of a setting may do.
@@ -65,5 +75,6 @@ def holds_text(value: Any) -> bool:
 
 NOWHERE, READ_ONLY = Reach(""), Reach("", lasting=whole_path)  # files that are read as plain numbers
 PROGRAM, MODULE = Reach("start programs"), Reach("import code")
+CODE = Reach(MODULE.what, lasting=lambda value: whole_names([value] if isinstance(value, str) else value))
 ADDRESS, FILES = Reach("connect to a server"), Reach("write elsewhere", lasting=whole_path)
 UNDECLARED = Reach("nothing declares harmless")
