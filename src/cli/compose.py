@@ -49,7 +49,7 @@ class Composed:
 
 def compose_config(
     algorithm: str,
-    environment: str | None,
+    environment: str | Mapping[str, Any] | None,
     panel: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Composed:
@@ -58,7 +58,8 @@ def compose_config(
     The plugins of the files are joined, the algorithm's first.
 
     Args:
-        environment: None: the one that a parameter file or a trainer file of ML-Agents chooses.
+        environment: the name of a file, or what a file would have; None: the one that a parameter file or a trainer
+            file of ML-Agents chooses.
         panel: changes of a parameter file's control panel.
         settings: those after `with`, nested, by which a trainer file finds its simulator.
 
@@ -66,14 +67,18 @@ def compose_config(
         ConfigError: there is no such file, or it is not a config; or a change of a panel that is invalid.
     """
     alg_path = config_path(algorithm, "algs")
-    read = read_algorithm(algorithm, alg_path, environment, panel or {}, settings or {})
+    named = environment if isinstance(environment, str) else None
+    read = read_algorithm(algorithm, alg_path, named, panel or {}, settings or {})
     alg_config = read.config
-    env_path = config_path(read.environment or _environment_of(alg_path, alg_config), "envs")
-    env_config = load_config_file(env_path)
+    if isinstance(environment, Mapping):
+        env_path, env_config = Path(str(environment["env"])), dict(environment)
+    else:
+        env_path = config_path(read.environment or _environment_of(alg_path, alg_config), "envs")
+        env_config = load_config_file(env_path)
     if read.chooses and alg_config.get("env", env_config.get("env")) != env_config.get("env"):
         raise ConfigError(
-            f"{alg_path} chooses the environment {quoted(alg_config['env'])}, and --env-config={quoted(environment)} "
-            "another one. Leave --env-config out."
+            f"{alg_path} chooses the environment {quoted(alg_config['env'])}, and "
+            f"--env-config={quoted(str(named or env_path))} another one. Leave --env-config out."
         )
     _drop_arguments_of_other_environments(alg_config, env_config)
     config, known = default_config(), declared()

@@ -23,10 +23,11 @@ from checks.changes import check_changes, warnings_of_changes
 from checks.lasting import lasting
 from checks.machine import require_new_name
 from checks.plugins import function_of, plugin_files
-from checks.side_effects import UNUSED_IN_PLAY, allowed
+from checks.side_effects import allowed
 from cli.arguments import Arguments, given_text, given_value, take_settings
 from cli.compose import Composed, compose_config, resumed_config, taken
 from cli.parameter_files import plain_config
+from cli.recorded_runs import playing_config
 from cli.summary import check_summary, leave_summary
 from records.capture import capture_with_lasting_streams
 from records.console_log import get_logger
@@ -39,7 +40,6 @@ from replays.best_model import find_model
 from utils.config.merging import default_config, recursive_dict_update
 from utils.errors import ConfigError, MusterError
 from utils.processes.stop_signals import Interrupted, StopSignals
-from utils.tensors.devices import without_missing_devices
 
 # prints of this process go to the console and into cout.txt; output of environment processes goes to the console only
 SETTINGS.CAPTURE_MODE = "sys"
@@ -146,25 +146,7 @@ def config_to_play(arguments: Arguments, name: str, results: str) -> tuple[dict,
         folder, step = model.folder, model.step
     elif arguments.model is not None:
         raise ConfigError("--model and load_step both pick a model: leave one of them out.")
-    played = {
-        "evaluate": True,
-        "run_name": "",
-        "checkpoint_path": str(folder),
-        "load_step": step,
-        "local_results_path": str(found.results),
-        # other results than the record are the run's matter
-        "save_model": False,
-        "save_replay": False,
-        "use_tensorboard": False,
-        "use_wandb": False,
-        "use_mlflow": False,
-        "mongo_url": "",
-        "on_end": "",
-        "summary": False,
-    }
-    config = allowed(found.config(), arguments.settings, found.folder, UNUSED_IN_PLAY)
-    config = recursive_dict_update(default_config(), {**config, **played})
-    return config | without_missing_devices(config), reason
+    return playing_config(found, folder, step, arguments.settings), reason
 
 
 def build_experiment(

@@ -3,6 +3,7 @@
 import argparse
 import copy
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,6 +38,42 @@ def recorded_config(
     config = found.config()
     given = with_plugins(settings, plugins, config)
     return allowed(config, given, found.folder, UNUSED_IN_PLAY), given
+
+
+def playing_config(found: "FoundRun", models: Path, step: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The config that plays a model of a recorded run in test episodes, and keeps nothing but their record.
+
+    Args:
+        models: the folder of its models.
+        step: of the model.
+        given: settings, nested, of which those count that the record may not have of itself; they are not merged.
+
+    Raises:
+        ConfigError: as `recorded_config`.
+    """
+    from checks.side_effects import UNUSED_IN_PLAY, allowed
+    from utils.config.merging import default_config, recursive_dict_update
+    from utils.tensors.devices import without_missing_devices
+
+    played = {
+        "evaluate": True,
+        "run_name": "",
+        "checkpoint_path": str(models),
+        "load_step": step,
+        "local_results_path": str(found.results),
+        # other results than the record are the run's matter
+        "save_model": False,
+        "save_replay": False,
+        "use_tensorboard": False,
+        "use_wandb": False,
+        "use_mlflow": False,
+        "mongo_url": "",
+        "on_end": "",
+        "summary": False,
+    }
+    config = allowed(found.config(), given, found.folder, UNUSED_IN_PLAY)
+    config = recursive_dict_update(default_config(), {**config, **played})
+    return config | without_missing_devices(config)
 
 
 def with_plugins(settings: Mapping[str, Any], names: Sequence[str], recorded: Mapping[str, Any]) -> dict[str, Any]:

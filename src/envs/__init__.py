@@ -99,6 +99,7 @@ REGISTRY.declare(
     "envs.skirmish.environment:SkirmishEnv",
     "battles with SMAC's contract, simulated: no StarCraft needed",
     batched="envs.skirmish.environment:SkirmishBatch",
+    pettingzoo="envs.skirmish.pettingzoo:SkirmishParallelEnv",
     counts_copies=True,
     reaches="envs.skirmish.options:REACHES",
     about="envs.skirmish.about:ABOUT",
@@ -173,6 +174,7 @@ REGISTRY.declare(
 # `greedy_by`: the argument by which it has the record `explores`, of who may explore (docs/fields.md)
 # `sole_if`: says for which arguments a run can have one only, on which training and tests take turns: a function of
 # them that returns why, or ""
+# `pettingzoo`: its own form for PettingZoo, in which agents leave, say (`muster.make`)
 # `counts_copies`: it is made with `test_mode` and with its `place` among the copies of a run
 REGISTRY.declare(
     "racing",

@@ -25,6 +25,7 @@ OPSET, FORMAT = 9, 6
 # versions of models: of ML-Agents 1 (and DOTS with protocol 0), and of ML-Agents 2 and newer (and the last DOTS)
 FIRST, SECOND = 2, 3
 VERSIONS = (FIRST, SECOND)
+MASKS = "action_masks"
 
 
 def require_onnx() -> Any:
@@ -71,6 +72,39 @@ def exported(step: PolicyStep, version: int = SECOND) -> bytes:
     return _completed(onnx, file.getvalue(), model, shapes)
 
 
+def require_same(step: PolicyStep, version: int = SECOND, tries: int = 8) -> None:
+    """Have onnxruntime decide by the exported policy, on random observations, and compare.
+
+    Args:
+        version: as of `exported`.
+        tries: agents of one call.
+
+    Raises:
+        ConfigError: onnxruntime is not installed, or the policy cannot be exported.
+        MusterError: it decides otherwise.
+    """
+    try:
+        import onnxruntime
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"A policy is compared with its file in the package '{error.name}', which is not installed. Install it "
+            f"with: {INSTALL}"
+        ) from None
+    session = onnxruntime.InferenceSession(exported(step, version), providers=["CPUExecutionProvider"])
+    model = (_Second if version == SECOND else _First)(step).eval()
+    rng = np.random.default_rng(0)
+    given = {name: rng.normal(size=(tries, *shape)).astype(np.float32) for name, shape in model.inputs.items()}
+    if MASKS in given:
+        given[MASKS] = np.ones_like(given[MASKS])
+    with th.no_grad():
+        ours = model(*map(th.from_numpy, given.values()))
+    compared = [name for name in model.outputs if step.greedy or name.startswith(("deterministic", "recurrent"))]
+    theirs = dict(zip(compared, session.run(compared, given), strict=True)) if compared else {}
+    for name, value in zip(model.outputs, ours, strict=True):
+        if name in theirs and not np.allclose(value.numpy(), theirs[name], rtol=1e-3, atol=1e-4):
+            raise MusterError(f"onnxruntime computes another '{name}' than the policy: nothing was written.")
+
+
 def write_models(steps: dict[str, PolicyStep], path: Path, version: int) -> list[Path]:
     """Write the file of each team's policy, whole, and return their paths.
 
@@ -115,7 +149,7 @@ class _Model(nn.Module):
         return dict(zip(self.inputs, tensors, strict=True))
 
     def _numbers_and_masks(self, sizes: list[int]) -> dict[str, tuple[int, ...]]:
-        return {"action_masks": (sum(sizes),)} if sizes else {}
+        return {MASKS: (sum(sizes),)} if sizes else {}
 
 
 class _Second(_Model):
@@ -146,7 +180,7 @@ class _Second(_Model):
         seen = [_channels_last(given[name]) for name in self._observations]
         agent = seen.pop() if step.sees_id else None
         memory = given["recurrent_in"].flatten(1) if step.memory else None
-        found = step(seen, agent, given.get("action_masks"), memory)
+        found = step(seen, agent, given.get(MASKS), memory)
         outputs = [found.numbers, found.greedy_numbers] if step.numbers else []
         if step.branches:
             outputs += [th.cat(found.choices, dim=1), th.cat(found.greedy_choices, dim=1)]
@@ -187,7 +221,7 @@ class _First(_Model):
     def forward(self, *tensors: th.Tensor) -> list[th.Tensor]:
         given = self._by_name(tensors)
         seen = list(given["vector_observation"].split(self._sizes, dim=1))
-        found = self.step(seen, None, given.get("action_masks"), None, given.get("epsilon"))
+        found = self.step(seen, None, given.get(MASKS), None, given.get("epsilon"))
         return [found.numbers if self.step.numbers else found.log_probs]
 
 

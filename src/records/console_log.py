@@ -1,8 +1,10 @@
 """The console's log: each message with the time of day, no wider than the terminal, above progress bars."""
 
 import logging
+import os
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from records.progress import log_above_bars
 from utils.console import ERASE_BELOW, fitted, terminal_width
@@ -95,7 +97,51 @@ def get_logger(over_others: bool = False) -> logging.Logger:
     logger = logging.getLogger()
     logger.handlers = []
     handler = ConsoleHandler(over_others)
-    handler.setFormatter(_PlainFormatter("[%(levelname)s %(asctime)s] %(name)s %(message)s", "%H:%M:%S"))
+    handler.setFormatter(_formatter())
     logger.addHandler(handler)
     logger.setLevel("INFO")
     return logger
+
+
+def own_logger(quiet: bool) -> logging.Logger:
+    """A logger that prints as `get_logger`'s, and leaves those of the process alone: for a run within other code.
+
+    Args:
+        quiet: warnings and errors only.
+    """
+    logger = logging.Logger("muster", logging.INFO)
+    handler = ConsoleHandler()
+    handler.setFormatter(_formatter())
+    handler.setLevel(logging.WARNING if quiet else logging.INFO)
+    logger.addHandler(handler)
+    return logger
+
+
+def is_quiet(logger: logging.Logger) -> bool:
+    """Whether the logger's console shows no more than warnings."""
+    consoles = [handler for handler in logger.handlers if isinstance(handler, ConsoleHandler)]
+    return bool(consoles) and all(handler.level > logging.INFO for handler in consoles)
+
+
+def lines_of(path: Path) -> logging.Handler:
+    """A handler that writes all messages into a file, for the user alone, which is made with the first of them."""
+    handler = _File(path, delay=True, encoding="utf-8", errors="backslashreplace")
+    handler.setFormatter(_formatter())
+    return handler
+
+
+class _File(logging.FileHandler):
+    def _open(self):
+        return open(self.baseFilename, self.mode, encoding=self.encoding, errors=self.errors, opener=_private)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):  # of a full disk, the run's other records warn
+            super().handleError(record)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _formatter() -> logging.Formatter:
+    return _PlainFormatter("[%(levelname)s %(asctime)s] %(name)s %(message)s", "%H:%M:%S")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from records.console_log import RecentStats
+from records.console_log import RecentStats, is_quiet
 from records.metric_log import MetricLog, MetricRow, parse_metric_log
 from records.on_end import OnEnd
 from records.progress import SHOWN, ProgressBar
@@ -91,8 +91,11 @@ class Logger:
                 self._metric_log.flush()
 
     def setup_progress(self, t_max: int, t_env: int = 0) -> None:
-        """Show a progress bar, if the run is watched on a terminal; `t_env`: the steps done before this session."""
-        if sys.__stderr__ is not None and sys.__stderr__.isatty():
+        """Show a progress bar, if the run is watched on a terminal and not quiet.
+
+        `t_env`: the steps done before this session.
+        """
+        if sys.__stderr__ is not None and sys.__stderr__.isatty() and not is_quiet(self.console_logger):
             self.progress = ProgressBar(t_max, t_env)
 
     def moved(self) -> None:

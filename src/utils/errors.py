@@ -18,3 +18,7 @@ class ConfigError(MusterError):
     """The experiment was described wrongly; nothing has started and nothing was written."""
 
     exit_code = 2
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the message (IPython asks for this)."""
+        return [f"{type(self).__name__}: {self}"]

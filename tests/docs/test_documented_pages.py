@@ -27,7 +27,7 @@ def test_the_page_about_python_runs_from_top_to_bottom(tmp_path):
     command = [sys.executable, "page.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "Did you mean 'qmix'" in done.stdout
+    assert "Did you mean 'game'" in done.stdout
     assert "two_step 3 COMPLETED" in done.stdout
 
 

@@ -1,0 +1,127 @@
+"""`muster.load`: the policy decides as the run does in tests, for one environment and for many."""
+
+import numpy as np
+import pytest
+import torch as th
+
+import muster
+
+T_MAX = 150
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A recurrent policy, which also sees its last actions."""
+    folder = tmp_path_factory.mktemp("run")
+    settings = {"t_max": T_MAX, "test_nepisode": 2, "seed": 2, "quiet": True, "local_results_path": str(folder)}
+    return muster.train("qmix", "skirmish", map_name="3m", batch_size=2, **settings)
+
+
+@pytest.fixture(scope="module")
+def played(run):
+    """Test episodes of the run's own: observations, legal actions, actions, and how long each was."""
+    batches = []
+    settings = {"checkpoint_path": str(run.best_model), "evaluate": True, "test_nepisode": 3}
+    from run import run as run_config
+
+    def keep(loaded):
+        batches.extend(loaded.play())
+
+    run_config({**run.config, **settings}, custom=keep)
+    return batches
+
+
+def test_it_decides_as_the_run_does_step_after_step(run, played):
+    policy = run.load()
+    for batch in played:
+        policy.reset()
+        for t in range(int(batch["filled"][0].sum()) - 1):
+            actions = policy.act(batch["obs"][0, t].numpy(), batch["avail_actions"][0, t].numpy())
+            assert actions.tolist() == batch["actions"][0, t, :, 0].tolist(), t
+
+
+def test_many_environments_are_as_many_single_ones(run):
+    rng = np.random.default_rng(0)
+    obs, legal = rng.normal(size=(6, 3, 3, 30)).astype(np.float32), rng.integers(0, 2, (6, 3, 3, 9))
+    legal[..., 1] = 1
+    many, single = run.load(), [run.load() for _ in range(3)]
+    for t in range(6):
+        if t == 4:  # another episode begins in one of them
+            many.reset([False, True, False])
+            single[1].reset()
+        expected = [one.act(o, m) for one, o, m in zip(single, obs[t], legal[t], strict=True)]
+        assert many.act(obs[t], legal[t]).tolist() == np.stack(expected).tolist(), t
+    assert np.take_along_axis(legal[-1], np.stack(expected)[..., None], -1).all()
+
+
+def test_agents_by_name_and_those_who_leave(run):
+    policy, other = run.load(), run.load()
+    env = muster.make("skirmish", map_name="3m", illegal_actions="error", seed=1)
+    obs, _ = env.reset()
+    while env.agents:
+        actions = policy.act(obs)
+        assert list(actions) == list(obs)  # those who have just left are still seen
+        whole, legal = np.zeros((3, 30), np.float32), np.eye(9)[[0, 0, 0]]
+        for i, agent in enumerate(env.possible_agents):
+            if agent in obs:
+                whole[i], legal[i] = obs[agent]["observation"], obs[agent]["action_mask"]
+        expected = dict(zip(env.possible_agents, other.act(whole, legal), strict=True))
+        assert all(action == expected[agent] for agent, action in actions.items())
+        obs, *_ = env.step(actions)
+
+
+def test_it_plays_vectorised_environments(run):
+    policy, envs = run.load(), muster.make("skirmish", map_name="3m", num_envs=4, illegal_actions="error")
+    obs, infos = envs.reset(seed=1)
+    ends = 0
+    for _ in range(70):
+        obs, rewards, terminated, truncated, infos = envs.step(policy.act(obs, infos["action_mask"]))
+        policy.reset(terminated | truncated)
+        ends += int((terminated | truncated).sum())
+    assert ends >= 4 and rewards.shape == (4,)
+
+
+@pytest.mark.parametrize(
+    ("obs", "legal", "message"),
+    [
+        (np.zeros((3, 31)), None, r"it must be \(3, 30\) of one environment, or \(B, 3, 30\)"),
+        ({"obz": np.zeros((3, 30)), "state": 0}, None, "no field 'obz'. Did you mean 'obs'"),
+        ({"state": np.zeros(48)}, None, "'obs' is missing"),
+        ({"a": np.zeros(30)}, None, "observations of 1 agents"),
+        (np.zeros((2, 3, 30)), np.ones((3, 3, 9)), "2 and 3 environments"),
+    ],
+)
+def test_wrong_observations_are_refused(obs, legal, message, run):
+    with pytest.raises(muster.ConfigError, match=message):
+        run.load().act(obs, legal)
+
+
+def test_another_number_of_environments_needs_a_reset(run):
+    policy = run.load()
+    policy.act(np.zeros((2, 3, 30)))
+    with pytest.raises(muster.ConfigError, match=r"the memory is of 2. Call reset\(\)"):
+        policy.act(np.zeros((3, 3, 30)))
+    policy.reset()
+    assert policy.act(np.zeros((3, 3, 30))).shape == (3, 3)
+
+
+def test_loading_leaves_the_random_numbers_alone(run):
+    before = th.get_rng_state()
+    run.load()
+    assert th.equal(before, th.get_rng_state())
+
+
+@pytest.mark.slow
+def test_a_policy_is_exported_once_onnxruntime_agrees(run, tmp_path, monkeypatch):
+    ort = pytest.importorskip("onnxruntime")
+    policy = run.load()
+    (path,) = policy.export(tmp_path / "policy.onnx")
+    names = [given.name for given in ort.InferenceSession(str(path)).get_inputs()]
+    assert {"obs_0", "action_masks", "recurrent_in"} <= set(names)
+    assert policy.act(np.zeros((3, 30))).shape == (3,)
+    monkeypatch.setattr("experiment.onnx_export.np.allclose", lambda *a, **k: False)
+    with pytest.raises(muster.MusterError, match="onnxruntime computes another"):
+        policy.export(tmp_path / "other.onnx")
+    assert not (tmp_path / "other.onnx").exists()
+    with pytest.raises(muster.ConfigError, match=r"must end in \.onnx"):
+        policy.export(tmp_path / "policy")
