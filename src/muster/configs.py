@@ -16,13 +16,13 @@ from muster.given import name_of, registered
 from utils.config.merging import recursive_dict_update
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
-from utils.nearest import suggestion
+from utils.nearest import did_you_mean
 from utils.plain_values import quoted
 
 # of the run, which has one without declaring it
 SEED = "seed"
-# choices in a message
-MOST = 6
+# arguments in a message
+MOST = 30
 
 
 def new_config(algorithm: str, env: Any, callbacks: Any, settings: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -89,10 +89,10 @@ def _nested(settings: Mapping[str, Any], composed: Composed, env: Chosen) -> dic
         elif env.takes(key):
             arguments[key] = value
         else:
-            names = sorted({*known, *env.names()})
+            arguments_of = ", ".join(sorted(env.names())[:MOST]) or "none"
             raise ConfigError(
                 f"{quoted(key)}={quoted(value)}: no key of the config and no argument of env={env.name} has this name."
-                f"{suggestion(key, names, MOST, '; see docs/reference.md')}"
+                f"{did_you_mean(key, {*known, *env.names()})} Arguments: {arguments_of}. Keys: docs/reference.md."
             )
     if arguments:
         nested["env_args"] = env.given(arguments)

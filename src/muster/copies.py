@@ -153,11 +153,11 @@ class MadeVectorEnv(Made, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """B copies of n agents, each step one call.
 
     Observations are arrays `[B, n, *shape]`, or a dictionary of such by field; actions int64 `[B, n]`, of continuous
-    ones float32 `[B, n, k]`, or a dictionary. Rewards are float64 `[B]`, or where each agent has its own `[B, n]`. Of
-    one agent the axis n is left out everywhere. A copy whose episode ends begins the next in the same step
-    (`AutoresetMode.SAME_STEP`): `infos["final_obs"]` has what was seen last, in the rows of `infos["_final_obs"]`, bool
-    `[B]`. `infos["action_mask"]`, int8 `[B, n, A]`, and `infos["state"]` `[B, S]` are there where the environment has
-    them, so this plays a policy:
+    ones float32 `[B, n, k]`, or a dictionary. Rewards are float64 `[B]`; where agents or groups have their own,
+    `[B, k]`, a column for each. Of one agent the axis n is left out everywhere. A copy whose episode ends begins the
+    next in the same step (`AutoresetMode.SAME_STEP`): `infos["final_obs"]` has what was seen last, in the rows of
+    `infos["_final_obs"]`, bool `[B]`. `infos["action_mask"]`, int8 `[B, n, A]`, and `infos["state"]` `[B, S]` are there
+    where the environment has them, so this plays a policy:
 
         obs, infos = env.reset(seed=1)
         for _ in range(1000):
@@ -228,9 +228,7 @@ class MadeVectorEnv(Made, gymnasium.vector.VectorEnv[Any, Any, Any]):
 def observed_fields(spec: EnvSpec) -> dict[str, FieldSpec]:
     """What agents see: observations, and masks of what is there; the state is for training only."""
     return {
-        path: field
-        for path, field in spec.of_kind("observation", "mask").items()
-        if path != "state" and not field.of and (field.group is not None or field.kind == "observation")
+        path: field for path, field in spec.of_kind("observation", "mask").items() if path != "state" and not field.of
     }
 
 

@@ -39,8 +39,11 @@ class Reader:
 
     def __init__(self, spec: EnvSpec):
         self.spec = spec
-        self._seen = spec.of_kind("observation")
-        self._own = [path for path, field in self._seen.items() if field.group is not None]
+        # what networks may look at, but for the state, which is for training only
+        seen = {path: field for path, field in spec.of_kind("observation", "mask").items() if path != "state"}
+        self._seen = {path: field for path, field in seen.items() if not field.of}
+        self._own = [path for path, field in seen.items() if field.kind == "observation" and field.group is not None]
+        self._required = [*self._own, *(path for path, field in seen.items() if field.group is None)]
         self._masks = {path: field for path, field in spec.of_kind("mask").items() if field.of}
         self._alone = sum(spec.groups.values()) == 1
         self._agents: list[str] = []  # in the order of the first observations of an episode
@@ -59,7 +62,8 @@ class Reader:
             return self._by_agent(obs, legal, copies)
         given = dict(obs) if isinstance(obs, Mapping) else {self._only(self._own, "obs"): obs}
         if isinstance(legal, Mapping):
-            given |= legal
+            of_actions = {field.of: path for path, field in self._masks.items()}
+            given |= {of_actions.get(name, name): mask for name, mask in legal.items()}
         elif legal is not None:
             given[self._only(list(self._masks), "legal")] = legal
         arrays = {path: np.asarray(value) for path, value in given.items()}
@@ -116,8 +120,8 @@ class Reader:
             raise ConfigError(
                 f"act: {size} environments, and the memory is of {copies}. Call reset() where other episodes begin."
             )
-        if missing := [path for path in self._own if path not in values]:
-            raise ConfigError(f"act: '{missing[0]}' is missing. The policy sees {', '.join(self._own)}.")
+        if missing := [path for path in self._required if path not in values]:
+            raise ConfigError(f"act: '{missing[0]}' is missing. The policy sees {', '.join(self._required)}.")
         for path in self.spec.of_kind("mask"):
             if path not in values:
                 values[path] = np.ones(self.spec.array_shape(path, size), np.uint8)
@@ -153,6 +157,7 @@ class Reader:
         values: dict[str, Array] = {}
         for path, field in {**self._seen, **self._masks}.items():
             if field.group is None:
+                values[path] = np.asarray(self._value(path, next(iter(obs)), obs, legal))[None]
                 continue
             rows = np.zeros(self.spec.array_shape(path, 1), field.dtype)
             if path in self._masks:
@@ -177,7 +182,7 @@ class Reader:
         parts = seen if isinstance(seen, Mapping) else {OBSERVATION: seen}
         if path in self._masks:
             mask = legal.get(agent, parts.get(MASK))
-            mask = mask.get(path) if isinstance(mask, Mapping) else mask
+            mask = mask.get(self._masks[path].of, mask.get(path)) if isinstance(mask, Mapping) else mask
             return np.ones(self.spec.array_shape(path, 1)[2:], np.uint8) if mask is None else mask
         inner = parts.get(OBSERVATION, parts)
         if not isinstance(inner, Mapping):
@@ -195,7 +200,10 @@ class Reader:
         return next(iter(own.values())) if len(own) == 1 else own
 
     def _agents_of(self, group: str) -> list[str]:
-        """Agents stand in the order of the groups."""
+        """By their names, `<group>_<i>`; others stand in the order of the groups."""
+        named = [f"{group}_{i}" for i in range(self.spec.groups[group])]
+        if {*named} <= {*self._agents}:
+            return named
         first = 0
         for name, size in self.spec.groups.items():
             if name == group:

@@ -130,7 +130,7 @@ class Policy:
                 with several fields a mapping from their names (`policy.spec.fields`) to such arrays; or what a
                 PettingZoo environment returns, a mapping from agents to observations, perhaps with "action_mask".
             legal: which actions are legal, 1 or 0, `[n, A]` or `[B, n, A]`; of several choices a mapping from the names
-                of masks; None: all.
+                of the actions or of their masks; None: all.
             greedy: as in tests; False: as in training after `step` steps, exploration included.
 
         Returns:

@@ -44,7 +44,10 @@ def test_many_environments_are_as_many_single_ones(run):
     rng = np.random.default_rng(0)
     obs, legal = rng.normal(size=(6, 3, 3, 30)).astype(np.float32), rng.integers(0, 2, (6, 3, 3, 9))
     legal[..., 1] = 1
-    many, single = run.load(), [run.load() for _ in range(3)]
+    many, *single = (run.load() for _ in range(4))
+    for policy in (many, *single):  # of larger weights, which make much of last actions and memory
+        for weights in policy._mac.parameters():
+            weights.data *= 6
     for t in range(6):
         if t == 4:  # another episode begins in one of them
             many.reset([False, True, False])
@@ -109,6 +112,24 @@ def test_loading_leaves_the_random_numbers_alone(run):
     before = th.get_rng_state()
     run.load()
     assert th.equal(before, th.get_rng_state())
+
+
+@pytest.mark.slow
+def test_groups_of_agents_act_by_name_and_in_batches(tmp_path):
+    game = {"key": "mpe2.simple_adversary_v3", "groups": {"good": ["agent_0", "agent_1"], "bad": ["adversary_0"]}}
+    settings = {"teams": {name: {"groups": [name]} for name in game["groups"]}, "t_max": 30, "test_nepisode": 1}
+    settings |= {"seed": 1, "quiet": True, "local_results_path": str(tmp_path)}
+    policy = muster.train("mappo", "pettingzoo", **game, **settings).load()
+    env, envs = (muster.make("pettingzoo", num_envs=number, **game) for number in (None, 2))
+    obs, _ = env.reset(seed=1)
+    one = policy.act(obs)
+    assert list(one) == env.agents
+    policy.reset()
+    obs, infos = envs.reset(seed=1)
+    many = policy.act(obs, infos["action_mask"])
+    assert many["good/actions"].shape == (2, 2) and many["bad/actions"].shape == (2, 1)
+    first = [*many["good/actions"][0], *many["bad/actions"][0]]
+    assert first == [one[agent] for agent in ("good_0", "good_1", "bad_0")]
 
 
 @pytest.mark.slow

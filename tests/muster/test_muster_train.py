@@ -12,8 +12,11 @@ import torch as th
 
 import muster
 from envs.multiagentenv import MultiAgentEnv
+from learners import REGISTRY as learners
+from learners.ppo_learner import PPOLearner
 from learners.q_learner import QLearner
 from modules.mixers.vdn import VDNMixer
+from muster.given import registered
 from standins import ROOT
 
 SHORT = {"t_max": 60, "test_interval": 20, "test_nepisode": 2, "batch_size": 4, "seed": 1, "quiet": True}
@@ -197,6 +200,15 @@ def test_classes_take_the_place_of_names():
     assert Quick.updates > 0
     assert (run.config["learner"], run.config["mixer"]) == ("Quick", "Summed")
     assert run.resume(t_max=80, quiet=True).name == run.name
+
+
+def test_a_subclass_has_the_keys_and_traits_of_what_it_derives_from():
+    class Mine(PPOLearner):
+        pass
+
+    mine, theirs = learners.entry(registered("learner", Mine)), learners.entry("ppo_learner")
+    assert (mine.traits, mine.options, mine.target) == (theirs.traits, theirs.options, Mine)
+    assert registered("learner", PPOLearner) == "ppo_learner"
 
 
 def test_functions_are_callbacks():
