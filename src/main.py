@@ -32,8 +32,10 @@ def _dispatch(argv: list[str]) -> None:
     arguments = parse_arguments(argv)
     if arguments.action == "help":
         if arguments.asked:
+            from cli.named_plugins import import_named_plugins
             from cli.reference import option_help
 
+            import_named_plugins(arguments)
             _show(option_help(arguments.asked))
         else:
             from cli.help import page
@@ -41,7 +43,9 @@ def _dispatch(argv: list[str]) -> None:
             _show(page())
     elif arguments.action == "list":
         from cli.listing import listing
+        from cli.named_plugins import import_named_plugins
 
+        import_named_plugins(arguments)
         _show(listing(arguments.asked) + "\n")
     elif arguments.export is not None:
         from cli.export import export

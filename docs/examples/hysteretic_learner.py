@@ -7,7 +7,9 @@ are weighted by `hysteretic_beta` where they are negative, i.e. where the target
 import torch as th
 
 from learners import REGISTRY
+from learners.options import DOUBLE_Q, MIXER, STANDARDISE, TARGETS, TD_LAMBDA
 from learners.q_learner import QLearner
+from utils.config.options import Option
 
 
 class HystereticLearner(QLearner):
@@ -19,4 +21,13 @@ class HystereticLearner(QLearner):
         return (weight * td_error**2 * mask).sum() / mask.sum()
 
 
-REGISTRY["hysteretic_learner"] = HystereticLearner
+BETA = Option(0.1, "weight of squared errors where the target is below the estimate, 0 to 1", at_least=0, at_most=1)
+REGISTRY.declare(
+    "hysteretic_learner",
+    HystereticLearner,
+    "Q-learning, alone or mixed, that forgives",
+    learns_from="q",
+    takes=("agent_rewards",),
+    mixes=("nothing", "chosen_values"),
+    options={**MIXER, **TD_LAMBDA, **DOUBLE_Q, **TARGETS, **STANDARDISE, "hysteretic_beta": BETA},
+)

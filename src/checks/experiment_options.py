@@ -56,7 +56,7 @@ OPTIONS = {
     ),
     "plugins": Option(
         SHARED,
-        "Python files (beside the config that names them, or in the current folder) or modules that register parts",
+        "files and folders (beside the config that names them, or in the current one) or modules that register parts",
         resume=FREE,
         reaches=MODULE,
     ),

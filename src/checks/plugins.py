@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.config.registry import note_plugin
+from utils.config.user_code import is_path, plugin_of
 from utils.config.user_modules import imported
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -15,7 +16,7 @@ from utils.plain_values import quoted
 
 
 def joined(*places: Any) -> Any:
-    """The plugins that several places name, each once, in their order; a file is known by its absolute path.
+    """The plugins that several places name, each once, in their order; files and folders are known by absolute paths.
 
     Args:
         places: what each place says: a list, one plugin, or None. A value that is neither is returned, to be refused.
@@ -26,15 +27,15 @@ def joined(*places: Any) -> Any:
         if not isinstance(named, list | tuple) or not all(isinstance(plugin, str) for plugin in named):
             return named
         for plugin in named:
-            plugins.setdefault(os.path.abspath(plugin) if plugin.endswith(".py") else plugin, plugin)
+            plugins.setdefault(os.path.abspath(plugin) if is_path(plugin) else plugin, plugin)
     return list(plugins.values())
 
 
 def import_plugins(plugins: Sequence[str] | str | None) -> None:
-    """Import each plugin once: a path that ends in .py, or the name of a module.
+    """Import each plugin once: the path of a file or a folder, or the name of a module.
 
     Raises:
-        ConfigError: there is no such file or module, or importing it fails; the message has file and line.
+        ConfigError: there is no such file, folder or module, or importing it fails; the message has file and line.
     """
     plugins = [plugins] if isinstance(plugins, str) else plugins or []
     if not isinstance(plugins, list | tuple) or not all(isinstance(plugin, str) for plugin in plugins):
@@ -47,13 +48,13 @@ def import_plugins(plugins: Sequence[str] | str | None) -> None:
 def lasting_plugins(plugins: Sequence[str] | str | None) -> list[str]:
     """The names of plugins that are imported as a record has them, so that they mean the same in every folder.
 
-    Of a file this is its whole path, also of one that was imported as a module from the current folder.
+    Of a file or a folder this is its whole path, also of a file that was imported as a module from the current folder.
     """
     return [_lasting(plugin) for plugin in ([plugins] if isinstance(plugins, str) else plugins or [])]
 
 
 def _lasting(plugin: str) -> str:
-    if plugin.endswith(".py"):
+    if is_path(plugin):
         return str(Path(plugin).resolve())
     file = getattr(sys.modules.get(plugin), "__file__", None)
     beside = Path(f"{plugin}.py").resolve()
@@ -87,7 +88,8 @@ def function_of(option: str, name: str) -> Callable:
 
 def plugin_files(plugins: Sequence[str]) -> list[Path]:
     """The source files of plugins that are imported."""
-    named = [Path(plugin).resolve() for plugin in plugins if plugin.endswith(".py")]
-    modules = (sys.modules.get(plugin) for plugin in plugins if not plugin.endswith(".py"))
-    files = (getattr(module, "__file__", None) for module in modules)
-    return [*named, *(Path(file) for file in files if file)]
+    named = {str(Path(plugin).resolve()) for plugin in plugins if is_path(plugin)}
+    others = {plugin for plugin in plugins if not is_path(plugin)}
+    modules = [(name, module) for name, module in sys.modules.items() if name in others or plugin_of(module) in named]
+    files = (getattr(module, "__file__", None) for _, module in modules)
+    return [Path(file) for file in files if file]

@@ -14,6 +14,7 @@ from cli.foreign.mlagents import is_trainer_file, trainer_config
 from cli.parameter_files import load_parameters
 from utils.config.merging import CHOOSING, CONFIG_DIR, config_path, shared_defaults
 from utils.config.renamed_keys import with_new_names
+from utils.config.user_code import is_path, lies_in
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_written, load_yaml
 from utils.plain_values import quoted
@@ -134,14 +135,13 @@ def _names_beside(path: Path, names: Any) -> Any:
 
 
 def _file_beside(path: Path, plugin: str, key: str = "plugins") -> str:
-    if not plugin.endswith(".py"):
-        return plugin
     folder = path.resolve().parent
-    if os.path.isfile(folder / plugin):
+    if lies_in(folder, plugin):
         return str(folder / plugin)
-    if not os.path.isfile(plugin):
+    if is_path(plugin) and not lies_in(Path(), plugin):
         where = (
             "" if os.path.isabs(plugin) else f" in {folder}" + (f" or {os.getcwd()}" if folder != Path.cwd() else "")
         )
-        raise ConfigError(f"{key}: there is no file {quoted(plugin, 300)}{where}.")
+        what = "file" if plugin.endswith(".py") else "folder"
+        raise ConfigError(f"{key}: there is no {what} {quoted(plugin, 300)}{where}.")
     return plugin

@@ -8,6 +8,7 @@ from checks.registries import REGISTRIES
 from cli.env_arguments import arguments, as_word
 from envs.families import COMPILED, ELSEWHERE, FAMILIES
 from utils.config.merging import CONFIG_DIR, config_names, parameter_names
+from utils.config.registry import loaded_plugins
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
@@ -81,7 +82,9 @@ def _part(kind: str, name: str) -> tuple[str, list[tuple[str, str]]]:
         return f"env={name}: {entry.description} (env_args.NAME=...)", given or [("", "It takes no arguments.")]
     keys = [*(entry.reads or ()), *REGISTRIES[kind].options]
     lines = [(f"{key}={as_word(options[key].default)}", options[key].sentence) for key in keys]
-    return f"{kind}={name}: {entry.description}", lines or [("", "It reads no keys.")]
+    if entry.reads is None:
+        lines.insert(0, ("", "It declares no keys of its own, and may read any (docs/own_learner.md)."))
+    return f"{kind}={name}: {entry.description}".removesuffix(": "), lines or [("", "It reads no keys.")]
 
 
 def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
@@ -91,7 +94,7 @@ def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
         name = load_yaml(CONFIG_DIR / "envs" / f"{name}.yaml").get("env", name)
     if name not in environments:
         known = {*environments, *configs, *REGISTRIES, ENVIRONMENTS}
-        raise ConfigError(f"--list {quoted(name)}: unknown name.{suggestion(name, known)}")
+        raise ConfigError(f"--list {quoted(name)}: unknown name.{suggestion(name, known)} {loaded_plugins()}")
     constructor: Any = constructor_of(environments[name])
     try:
         key, lines = constructor.scenarios()

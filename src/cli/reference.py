@@ -17,6 +17,7 @@ from cli.presets import all_presets
 from envs import about, live_options
 from utils.config.merging import CONFIG_DIR, shared_defaults
 from utils.config.options import FREE, SHARED, Option
+from utils.config.registry import loaded_plugins
 from utils.config.renamed_keys import KEYS, nearest_key
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
@@ -136,7 +137,10 @@ def option_help(name: str) -> str:
         return "\n".join(f"{one.name}: {one.meaning}\n  statistic, logged by {one.logged_by}\n" for one in logged)
     if not found:
         hint = nearest_key(name, {key.name for key in keys})
-        raise ConfigError(f"--help {name}: no part declares this key.{hint} docs/reference.md has all of them.")
+        raise ConfigError(
+            f"--help {name}: no part declares this key.{hint} docs/reference.md has all of Muster's; for a plugin's, "
+            f"name it, too: --config=FILE or with plugins=[FILE]. {loaded_plugins()}"
+        )
     return "\n".join(map(_page, found))
 
 

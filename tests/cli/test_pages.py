@@ -13,6 +13,8 @@ from cli.help import page
 from cli.listing import listing
 from envs.skirmish.maps import map_names
 from envs.skirmish.options import Options
+from main import main
+from own_parts import registries_restored
 from utils.config.merging import config_names
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -94,3 +96,27 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     listing_process.stdout.close()  # as `| head -0` does
     assert listing_process.stderr.read() == b""
     assert listing_process.wait(timeout=120) == 0
+
+
+def _page(capsys, *words):
+    with registries_restored():
+        assert main([*words]) == 0
+    return capsys.readouterr().out
+
+
+def test_pages_know_the_parts_of_plugins_that_the_command_names(tmp_path, capsys):
+    example = "docs/examples/hysteretic"
+    by_file = [f"--config={example}.yaml"]
+    by_word = ["with", f"plugins=['{example}_learner.py']"]
+    for words in (by_file, by_word):
+        assert "read by  learner=hysteretic_learner" in _page(capsys, "--help", "hysteretic_beta", *words)
+        assert "hysteretic_learner  Q-learning" in _page(capsys, "--list", "learner", *words)
+    assert "hysteretic_beta=0.1" in _page(capsys, "--list", "learner=hysteretic_learner", *by_file)
+    assert main(["--help", "hysteretic_betta"]) == 2
+    assert "for a plugin's, name it, too: --config=FILE" in capsys.readouterr().err
+
+
+def test_a_part_of_which_nothing_is_declared_says_so(tmp_path, capsys):
+    (tmp_path / "silent.py").write_text("from modules.mixers import REGISTRY\nREGISTRY['silent'] = print\n")
+    text = _page(capsys, "--list", "mixer=silent", "with", f"plugins=['{tmp_path}/silent.py']")
+    assert "declares no keys of its own, and may read any" in text

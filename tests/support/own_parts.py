@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import indent
 
 from checks.registries import REGISTRIES
+from utils.config.user_code import plugin_of
 
 GAME = """
 import os, pathlib, signal, time
@@ -34,13 +35,14 @@ def own_game(folder: Path, methods: str, more: str = "") -> list[str]:
 @contextmanager
 def registries_restored() -> Iterator[None]:
     """Parts registered meanwhile are removed at the end; plugins that did so run again when they are named next."""
-    modules = set(sys.modules)
+    modules, finders = set(sys.modules), list(sys.meta_path)
     before = {key: dict(registry._entries) for key, registry in REGISTRIES.items()}
     try:
         yield
     finally:
+        sys.meta_path[:] = finders
         for key, registry in REGISTRIES.items():
             registry._entries = before[key]
         for name in set(sys.modules) - modules:
-            if "__muster_plugin__" in vars(sys.modules[name]):
+            if plugin_of(sys.modules[name]):
                 del sys.modules[name]

@@ -19,6 +19,7 @@ import llvmlite.binding
 import numba
 import numpy as np
 
+from utils.config.user_code import importable
 from utils.config.user_modules import imported
 
 try:
@@ -206,8 +207,7 @@ def _call_elsewhere(function: Any, progress: _Progress) -> None:
     if isinstance(function, MethodType):
         named = function.__self__
         name = f"{named.__qualname__}.{function.__name__}"
-    # a plugin may be a file
-    source = vars(sys.modules[named.__module__]).get("__muster_plugin__", named.__module__), name
+    source = importable(named.__module__, name)
     words = [sys.executable, "-c", _CHILD, *source, *filter(None, sys.path)]
     # in its own session, where Ctrl-C does not reach it, and it prints no traceback
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)

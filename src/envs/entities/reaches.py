@@ -7,6 +7,7 @@ from typing import Any
 from envs.contract.reaches import OF_ALL, before_colon, importing, nowhere
 from envs.entities.games import GAMES
 from utils.config.reach import MODULE, Reach, whole_path
+from utils.config.user_code import is_path
 
 _OTHERS = importing("environment", before_colon)
 
@@ -14,7 +15,7 @@ _OTHERS = importing("environment", before_colon)
 def _whole_name(environment: Any) -> Any:
     """path/to/file.py:ClassName with the whole path; other names as they are."""
     file, colon, name = str(environment).rpartition(":")
-    return f"{whole_path(file)}{colon}{name}" if file.endswith(".py") else environment
+    return f"{whole_path(file)}{colon}{name}" if is_path(file) else environment
 
 
 def _is_game(kwargs: Any, beside: Mapping[str, Any]) -> bool:

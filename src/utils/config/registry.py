@@ -23,6 +23,14 @@ def note_plugin(name: str) -> None:
     _plugins[name] = None
 
 
+def loaded_plugins() -> str:
+    """A sentence on the plugins that were imported."""
+    names = [quoted(plugin, 200) for plugin in _plugins]
+    if len(names) > MOST_SHOWN:
+        names = [f"{len(names) - MOST_SHOWN} more", *names[-MOST_SHOWN:]]
+    return f"Plugins that were loaded: {', '.join(names)}." if names else "No plugins were loaded."
+
+
 @dataclass(frozen=True)
 class Entry:
     """The entry of one name in a registry.
@@ -100,12 +108,8 @@ class Registry(MutableMapping):
         try:
             return self._entries[name]
         except (KeyError, TypeError):
-            names = [quoted(plugin, 200) for plugin in _plugins]
-            if len(names) > MOST_SHOWN:
-                names = [f"{len(names) - MOST_SHOWN} more", *names[-MOST_SHOWN:]]
-            plugins = f"Plugins that were loaded: {', '.join(names)}." if names else "No plugins were loaded."
             hint = instead_of(name) or suggestion(name, self._entries)
-            raise ConfigError(f"Unknown {self.kind} '{quoted(name)}'.{hint} {plugins}") from None
+            raise ConfigError(f"Unknown {self.kind} '{quoted(name)}'.{hint} {loaded_plugins()}") from None
 
     def defaults_of(self, part: Any) -> dict[str, Any]:
         """The defaults that a class (or a factory) or an ancestor of it is declared with."""

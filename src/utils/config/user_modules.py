@@ -4,21 +4,24 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+import re
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from utils.config.user_code import OwnFolder, UserCode, is_path, plugin_of
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
-from utils.own_imports import file_loader, with_our_names
+from utils.own_imports import with_our_names
 from utils.plain_values import quoted
 
 
 def imported(option: str, plugin: str) -> ModuleType:
-    """The user's module: a path that ends in .py, or the name of one that is installed or in the current folder.
+    """The user's module: the path of a file or a folder, or a name of one that is installed or in the current folder.
 
     Raises:
         ConfigError: there is none, or importing it fails; the message names `option`.
@@ -27,11 +30,11 @@ def imported(option: str, plugin: str) -> ModuleType:
     try:
         folder = _count_current_folder()
         with with_our_names(plugin):
-            return _imported_file(option, Path(plugin)) if plugin.endswith(".py") else importlib.import_module(plugin)
+            return _imported_path(option, Path(plugin)) if is_path(plugin) else importlib.import_module(plugin)
     except ConfigError:
         raise
     except ModuleNotFoundError as error:
-        if not plugin.endswith(".py") and is_absent(plugin, error):
+        if not is_path(plugin) and is_absent(plugin, error):
             hint = did_you_mean(plugin, (module.name for module in pkgutil.iter_modules([folder])))
             raise ConfigError(
                 f"{option}: importing '{quoted(plugin)}' failed: {error}, neither installed nor in {folder}.{hint}"
@@ -58,25 +61,16 @@ def _count_current_folder() -> str:
     return folder
 
 
-def _imported_file(option: str, path: Path) -> ModuleType:
-    path = path.resolve()
-    if not path.is_file():
-        raise ConfigError(f"{option}: there is no file {path}.")
+def _imported_path(option: str, path: Path) -> ModuleType:
+    path, given = path.resolve(), path
+    if not path.is_dir() and (given.suffix != ".py" or not path.is_file()):
+        raise ConfigError(f"{option}: there is no {'file' if given.suffix == '.py' else 'folder'} {path}.")
     for known in list(sys.modules.values()):
-        # getattr would load modules that load when they are asked for something, as torch's compiler
-        if isinstance(known, ModuleType) and vars(known).get("__muster_plugin__") == str(path):
+        if plugin_of(known) == str(path):
             return known
-    name = path.stem if path.stem not in sys.modules else f"{path.stem}_{abs(hash(str(path))):x}"
-    spec = importlib.util.spec_from_file_location(name, path, loader=file_loader(name, path))
-    assert spec is not None and spec.loader is not None, path
-    module = importlib.util.module_from_spec(spec)
-    vars(module)["__muster_plugin__"] = str(path)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
+    stem = path.stem if path.is_file() else re.sub(r"\W", "_", path.name)
+    name = stem if stem not in sys.modules else f"{stem}_{abs(hash(str(path))):x}"
+    module = _of_folder(option, name, path) if path.is_dir() else _of_file(name, path)
     # environment processes cannot import it by name, so its classes travel to them whole
     import cloudpickle
 
@@ -84,8 +78,33 @@ def _imported_file(option: str, path: Path) -> ModuleType:
     return module
 
 
+def _of_file(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path, loader=UserCode(name, str(path), str(path)))
+    assert spec is not None and spec.loader is not None, path
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _of_folder(option: str, name: str, path: Path) -> ModuleType:
+    folder = OwnFolder(name, path)
+    if not (path / "__init__.py").is_file() and not folder.registering():
+        raise ConfigError(
+            f"{option}: the folder {path} registers nothing: it has no __init__.py, which would import the "
+            "folder's files and register their parts."
+        )
+    return folder.load()
+
+
 def line_of(error: BaseException, plugin: str) -> str:
-    """Where in the user's file or module an error comes from, " at line N"; empty if it comes from elsewhere."""
+    """Where in the user's file or module an error comes from, " at line N", for a folder with the file; else empty."""
+    if is_path(plugin) and not plugin.endswith(".py"):
+        return _line_in_folder(error, Path(plugin).resolve())
     if isinstance(error, SyntaxError):
         return f" at line {error.lineno}"
     frame, line, module = error.__traceback__, None, plugin.replace(".", os.sep)
@@ -95,6 +114,15 @@ def line_of(error: BaseException, plugin: str) -> str:
             line = frame.tb_lineno
         frame = frame.tb_next
     return f" at line {line}" if line else ""
+
+
+def _line_in_folder(error: BaseException, folder: Path) -> str:
+    places = [(error.filename, error.lineno)] if isinstance(error, SyntaxError) else []
+    places += [(frame.filename, frame.lineno) for frame in reversed(traceback.extract_tb(error.__traceback__))]
+    for file, line in places:
+        if file and Path(file).is_relative_to(folder):
+            return f" at line {line} of {Path(file).relative_to(folder)}"
+    return ""
 
 
 @contextmanager
