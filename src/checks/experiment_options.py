@@ -85,7 +85,7 @@ OPTIONS = {
     ),
     "max_hours": Option(
         SHARED,
-        "also stop after this many hours of training, those before a resumption included; 0: no limit",
+        "also stop after this many hours since the start, with tests, and what came before a resumption; 0: no limit",
         kind=float,
         at_least=0,
         at_most=SECONDS,

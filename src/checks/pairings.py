@@ -12,7 +12,16 @@ from utils.plain_values import quoted
 from vector_envs.threads import names_with_threads, takes_threads
 
 # traits that name the parts of another kind that a part goes with
-GOES_WITH = {"controllers": "mac", "agents": "agent", "learners": "learner", "buffers": "buffer"}
+GOES_WITH = {
+    "controllers": "mac",
+    "agents": "agent",
+    "action_selectors": "action_selector",
+    "learners": "learner",
+    "buffers": "buffer",
+    "mixers": "mixer",
+    "critics": "critic",
+    "runners": "runner",
+}
 
 
 def check_pairings(parts: ChosenParts) -> None:
@@ -89,7 +98,11 @@ def _check_named(parts: ChosenParts, kind: str) -> None:
     """Refuse parts that are none of those that the part of `kind` names."""
     for trait, other in GOES_WITH.items():
         wanted, entry = parts.traits(kind).get(trait), parts.entry(other)
-        if wanted is None or entry is None or not entry.declared or parts.name(other) in wanted:
+        wanted = (wanted,) if isinstance(wanted, str) else wanted
+        if wanted is None or parts.name(other) in wanted:
+            continue
+        # a learner may go without a mixer, but not one that names its mixers
+        if (entry is None or not entry.declared) and not (other == "mixer" and parts.name(other) is None):
             continue
         if parts.is_used(kind) and parts.is_used(other) and not (other == "buffer" and parts.config["evaluate"]):
             raise ConfigError(

@@ -25,6 +25,7 @@ from modules.policies.distributions import Categorical, Joint
 from modules.unshared import unshare
 from utils.config.merging import with_defaults
 from utils.rl_utils import legal_policy, memory_starts
+from utils.tensors.contracts import require_outputs, require_shape
 from utils.tensors.divided import divided_sequences
 from utils.tensors.schemes import is_rollout
 from utils.tensors.tensor_trees import Tree, is_tree, map_tree
@@ -107,6 +108,9 @@ class BasicMAC(OneNetwork):
             if not (isinstance(rows, slice) and rows == slice(None)):
                 outputs, legal = outputs[rows], legal[rows]
             chosen = self.action_selector.select_action(outputs, legal, t_env, test_mode=test_mode)
+            if isinstance(chosen, th.Tensor) and chosen.shape != outputs.shape[:2]:
+                sizes = {"B": outputs.size(0), "n": outputs.size(1)}
+                require_shape(f"the action selector {type(self.action_selector).__name__}", chosen, sizes)
         if not test_mode and EXPLORES in batch.scheme and self.agent_output_type == "q":
             chosen = th.where(batch[EXPLORES][rows, t].squeeze(-1) > 0, chosen, best_of(outputs, legal))
         return chosen, outputs, legal
@@ -132,7 +136,8 @@ class BasicMAC(OneNetwork):
     def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
         """Outputs at step `t`, `[B, n, A]`; advances `hidden_states`."""
         agent_inputs = self._build_inputs(ep_batch, t)
-        agent_outs, self.hidden_states = self.agent(agent_inputs, self.hidden_states)
+        returned = self.agent(agent_inputs, self.hidden_states)
+        agent_outs, self.hidden_states = self._pair(returned, ep_batch.batch_size)
         agent_outs = agent_outs.reshape(ep_batch.batch_size, self.n_agents, -1)
         return self._finish_outputs(agent_outs, self._legal(ep_batch, t), test_mode)
 
@@ -208,7 +213,11 @@ class BasicMAC(OneNetwork):
 
     def _sequences(self, encoded: th.Tensor, sizes: list[int]) -> tuple[th.Tensor, Tree]:
         """The agent's `sequence`, from the present hidden states."""
-        return divided_sequences(self.agent, encoded, sizes, self.hidden_states, together=self.n_agents)
+        returned = divided_sequences(self.agent, encoded, sizes, self.hidden_states, together=self.n_agents)
+        return self._pair(returned, sum(sizes) // self.n_agents)
+
+    def _pair(self, returned: Any, rows: int) -> tuple[th.Tensor, Tree]:
+        return require_outputs(f"agent={self.args.agent}", returned, rows, self.n_agents, self.args.n_actions)
 
     def _agent_supports_packing(self) -> bool:
         return getattr(self.agent, "supports_packing", False) and not self._agent_axis

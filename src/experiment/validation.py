@@ -1,5 +1,6 @@
 """A trial of an experiment: it assembles everything, plays a little, learns once, and says what to expect."""
 
+import logging
 import sys
 import time
 from types import SimpleNamespace
@@ -8,10 +9,12 @@ from typing import Any
 from checks.collection import COLLECTORS
 from components.sampling.compose import Minibatches
 from experiment.assembly import Parts
+from experiment.learning_checks import faults_of_learning
 from experiment.teams import Member
 from records.logger import Logger
 from utils.errors import MusterError
 from utils.sizes import readable_size
+from utils.tensors.devices import CPU, kind_of
 from utils.timehelper import time_str
 
 # rollouts that are played and timed; updates likewise, of which the first is slow
@@ -33,8 +36,10 @@ def validate(args: SimpleNamespace, parts: Parts, logger: Logger) -> dict[str, f
     try:
         parts.live.before_rollout(0, logger)
         batch, figures = _play(parts)
+        warned = False
         for team in parts.learning:
             figures |= _learn(team, batch, parts)
+            warned |= _look_at_learning(team, parts, console)
     finally:
         parts.collection.close()
     figures["megabytes"] = _megabytes()
@@ -56,7 +61,8 @@ def validate(args: SimpleNamespace, parts: Parts, logger: Logger) -> dict[str, f
         f"Memory: {readable_size(int(figures['megabytes'] * 2**20))} now, and what the buffer takes when it is full. "
         f"Time: about {time_str(seconds)} for {args.t_max:,} steps, without tests."
     )
-    console.info("Valid: everything was assembled, played and learned once; nothing was kept.")
+    result = "Valid, but for the warnings above" if warned else "Valid"
+    console.info(f"{result}: everything was assembled, played and learned once; nothing was kept.")
     return figures
 
 
@@ -98,6 +104,18 @@ def _learn(team: Member, batch: Any, parts: Parts) -> dict[str, float]:
     per_step = sum(team.plan.due(added) for _ in range(100)) / 100 / max(added, 1)
     name = f"{team.name}/" if team.name else ""
     return {f"{name}seconds_per_update": min(seconds), f"{name}updates_per_step": per_step}
+
+
+def _look_at_learning(team: Member, parts: Parts, console: logging.Logger) -> bool:
+    """Warn of what is wrong with how a team learns; whether something is."""
+    if kind_of(team.args.device) != CPU:
+        return False  # updates there are captured, and copies of them are not
+    sample = team.buffer.sample()
+    part = next(iter(sample)) if isinstance(sample, Minibatches) else sample
+    faults = faults_of_learning(team.learner, part, parts.collection.t_env)
+    for fault in faults:
+        console.warning(f"learner={team.args.learner}: {fault}.")
+    return bool(faults)
 
 
 def _megabytes() -> float:

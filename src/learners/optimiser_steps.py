@@ -11,10 +11,13 @@ from learners.data_parallel import in_parallel, parallel_devices
 from learners.figures import Figure
 from learners.non_finite import NonFiniteError, non_finite_figure
 from learners.steps_on_gpu import StepsOnGpu, parameters_of
+from utils.errors import MusterError
 from utils.tensors.divided import dividing
 from utils.tensors.optimisers import make_step
 from utils.tensors.tensor_trees import map_tree
 from utils.timing import timed
+
+NO_GRADIENT = "the loss has no gradient: it is computed of detached values only, or under torch.no_grad()"
 
 
 class OptimiserSteps:
@@ -60,7 +63,11 @@ class OptimiserSteps:
 
         Raises:
             NonFiniteError: a loss or gradient is not finite, and `on_non_finite` is stop; that step was not made.
+            MusterError: a loss depends on no weight.
         """
+        for loss in losses.values():
+            if not loss.requires_grad:
+                raise MusterError(f"{type(self).__name__}: {NO_GRADIENT}.")
         clip = self.args.grad_norm_clip if clip is None else clip
         with timed("gradients"):
             set_gradients(losses)

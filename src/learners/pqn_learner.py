@@ -8,7 +8,7 @@ from components.sampling.minibatches import passes, rows
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import Figure, figure
-from learners.q_targets import gather_actions, legal_values, masked_mean, values_of_present
+from learners.q_targets import gather_actions, legal_values, masked_mean, mix, values_of_present
 from modules.mixers import build_mixer
 from utils.numbers.schedules import Schedule
 from utils.rl_utils import rewards_of, td_lambda_returns, terminations, valid_transitions
@@ -65,7 +65,7 @@ class PQNLearner(BaseLearner):
             values = values_of_present(values, unroll)
         next_values = unroll.spread(values)[:, 1:]
         if self.mixer is not None:
-            next_values = self._forward(self.mixer, next_values.contiguous(), batch["state"][:, 1:])
+            next_values = mix(self, self.mixer, next_values.contiguous(), batch["state"][:, 1:])
         rewards, terminated = rewards_of(batch), terminations(batch, by_agent=self.mixer is None)
         return td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
 
@@ -78,7 +78,7 @@ class PQNLearner(BaseLearner):
         chosen_action_qvals = unroll.spread(chosen_action_qvals)[:, :-1]
         if self.mixer is not None:
             # contiguous, because PyMARL's mixers look at it as a view of another shape
-            chosen_action_qvals = self._forward(self.mixer, chosen_action_qvals.contiguous(), batch["state"][:, :-1])
+            chosen_action_qvals = mix(self, self.mixer, chosen_action_qvals.contiguous(), batch["state"][:, :-1])
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
         loss = masked_mean(td_error**2, mask)

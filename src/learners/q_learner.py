@@ -7,7 +7,7 @@ import torch as th
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import figure
-from learners.q_targets import gather_actions, legal_values, masked_mean, values_of_present
+from learners.q_targets import gather_actions, legal_values, masked_mean, mix, values_of_present
 from learners.standardisation import Standardisation
 from learners.targets import last_update
 from modules.mixers import REGISTRY as mixer_REGISTRY
@@ -103,7 +103,7 @@ class QLearner(BaseLearner):
         agent_qs = values_of_present(agent_qs, unroll)
         state = unroll.batch["state"]
         if self._mixes_stepwise and unroll.packed:
-            mixed = self._forward(mixer, agent_qs.unsqueeze(0), unroll.take(state).unsqueeze(0))
+            mixed = mix(self, mixer, agent_qs.unsqueeze(0), unroll.take(state).unsqueeze(0))
             return unroll.spread(mixed.squeeze(0))[:, part]
         # contiguous, because PyMARL's mixers look at it as a view of another shape
-        return self._forward(mixer, unroll.spread(agent_qs)[:, part].contiguous(), state[:, part])
+        return mix(self, mixer, unroll.spread(agent_qs)[:, part].contiguous(), state[:, part])

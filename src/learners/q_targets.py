@@ -4,6 +4,8 @@ from typing import Any
 
 import torch as th
 
+from utils.tensors.contracts import require_shape
+
 # PyMARL's value of an illegal action: finite, since padding times a mask of 0 must stay 0
 ILLEGAL = -9999999.0
 # a sum of weights that divides nothing but 0
@@ -26,6 +28,18 @@ def masked_mean(x: th.Tensor, mask: th.Tensor) -> th.Tensor:
     Where the mask is 0 everywhere it is 0: nobody had a choice in these frames.
     """
     return (x * mask).sum() / mask.sum().clamp(min=SMALLEST)
+
+
+def mix(learner: Any, mixer: Any, agent_qs: th.Tensor, states: th.Tensor) -> th.Tensor:
+    """The team's values `[B, T, 1]` by a mixer, of the agents' `[B, T, n]` and of states `[B, T, S]`.
+
+    Raises:
+        MusterError: the mixer returns another shape.
+    """
+    mixed = learner._forward(mixer, agent_qs, states)
+    sizes = {"B": agent_qs.size(0), "T": agent_qs.size(1), "1": 1}
+    require_shape(f"mixer={learner.args.mixer}", mixed, sizes)
+    return mixed
 
 
 def values_of_present(agent_qs: th.Tensor, unroll: Any) -> th.Tensor:

@@ -14,6 +14,7 @@ from learners.action_evaluation import field_of
 from learners.recurrent_critic import CriticMemory
 from utils.errors import ConfigError
 from utils.rl_utils import memory_starts
+from utils.tensors.contracts import require_shape
 from utils.tensors.schemes import AGENTS, MEMORY, is_rollout
 from utils.tensors.tensor_trees import map_tree
 
@@ -64,7 +65,11 @@ class StateValues:
             return th.cat([acted, self._of_trunk(self._last_step(batch))], dim=1)
         if self.shared_trunk:
             return self._of_trunk(batch)
-        return self._forward((critic or self._critic).values, self._seen(batch), 2)
+        values = self._forward((critic or self._critic).values, self._seen(batch), 2)
+        if values.dim() != 3 or values.size(-1) != 1:  # of the environment
+            sizes = {"B": batch.batch_size, "T": batch.max_seq_length, "n": batch.groups[AGENTS]}
+            require_shape(f"the critic {type(self._critic).__name__}", values, sizes)
+        return values
 
     def _last_step(self, batch: Any) -> Any:
         """The last step of a rollout, which starts from the memory after the decision before it."""

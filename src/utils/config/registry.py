@@ -7,6 +7,7 @@ from typing import Any
 
 from utils.config.epymarl_keys import instead_of
 from utils.config.options import SHARED, Option
+from utils.config.traits import traits_of
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
@@ -86,7 +87,16 @@ class Registry(MutableMapping):
         options: Mapping[str, Option] | None = None,
         **traits: Any,
     ) -> None:
-        """Register `target` under `name` with a one-line description, the options that it reads and its traits."""
+        """Register `target` under `name` with a one-line description, the options that it reads and its traits.
+
+        Raises:
+            ConfigError: parts of this kind have no such trait (`utils.config.traits`).
+        """
+        known = traits_of(self.kind)
+        for trait in traits:
+            if trait not in known:
+                where = f"The {self.kind} '{quoted(name)}' declares the trait '{quoted(trait)}'"
+                raise ConfigError(f"{where}, which there is not.{suggestion(trait, known)}")
         self._entries[name] = Entry(target, description, traits, options=options)
 
     @classmethod

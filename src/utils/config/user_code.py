@@ -18,6 +18,8 @@ from utils.own_modules import own_name
 
 MARK = "__muster_plugin__"
 TO_CARD = "__muster_to_card__"
+# Muster's packages whose parts are registered
+ROOMS = ("components", "controllers", "envs", "learners", "modules", "runners")
 
 
 class UserCode(SourceFileLoader):
@@ -113,9 +115,9 @@ class OwnFolder:
 
     def registering(self) -> list[str]:
         """Its packages whose `__init__.py` may enter parts into a registry of Muster's."""
-        inits = sorted(self.path.rglob("__init__.py"))
+        inits = sorted(init for room in ROOMS for init in (self.path / room).rglob("__init__.py"))
         names = (".".join(init.parent.relative_to(self.path).parts) for init in inits if init.stat().st_size)
-        return [name for name in names if name and hasattr(_of_muster(name), "REGISTRY")]
+        return [name for name in names if hasattr(_of_muster(name), "REGISTRY")]
 
     def has(self, name: str) -> bool:
         """Whether a module of this name lies in the folder."""
