@@ -1,6 +1,5 @@
 """Stand-ins for tests: an environment with known figures, and a logger that keeps its entries."""
 
-import logging
 import os
 import random
 import signal
@@ -8,11 +7,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections import defaultdict
 
 import numpy as np
 
 from envs.multiagentenv import MultiAgentEnv
+from muster.testing import RecordingLogger
+
+__all__ = ["RecordingLogger"]
 
 
 class CountingEnv(MultiAgentEnv):
@@ -243,18 +244,3 @@ def _fail(how):
             subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600) # a game"])
         time.sleep(600)
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-class RecordingLogger:
-    """Has the calls of `records.logger.Logger` that runners and learners use."""
-
-    def __init__(self):
-        self.console_logger = logging.getLogger("test")
-        self.values = defaultdict(list)
-
-    def log_stat(self, key, value, t, to_sacred=True):
-        self.values[key].append((t, float(value)))
-
-    def last(self):
-        """The newest value of every statistic."""
-        return {key: values[-1][1] for key, values in self.values.items()}

@@ -68,6 +68,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "checks": "it only looks at batches",
     },
     "environment": {
+        "about": 'what its arguments mean, a "module:NAME"',
         "batched": 'its batched form, a class or "module:name"',
         "batched_if": "a function of the arguments: whether they have the batched form",
         "together_if": "a function of the arguments: why its copies restart together only, or nothing",

@@ -4,7 +4,7 @@ import pytest
 
 from components.buffers.transform_lists import transforms_of
 from components.sampling import REGISTRY
-from helpers import DEFAULTS
+from helpers import make_args
 from utils.errors import ConfigError
 
 CATALOGUE = [
@@ -70,7 +70,7 @@ CATALOGUE = [
 @pytest.mark.parametrize(("buffer", "changes", "message"), CATALOGUE)
 def test_wrong_lists_are_refused(buffer, changes, message):
     with pytest.raises(ConfigError, match=message) as caught:
-        transforms_of({**DEFAULTS, "buffer": buffer, **changes})
+        transforms_of({**vars(make_args()), "buffer": buffer, **changes})
     assert caught.value.exit_code == 2
 
 
@@ -87,7 +87,7 @@ def test_wrong_lists_are_refused(buffer, changes, message):
     ],
 )
 def test_right_lists_are_taken(buffer, transforms):
-    transforms_of({**DEFAULTS, "buffer": buffer, "sample_transforms": transforms})
+    transforms_of({**vars(make_args()), "buffer": buffer, "sample_transforms": transforms})
 
 
 class Mine:
@@ -103,8 +103,8 @@ def test_options_of_a_users_function_or_class_are_its_parameters(transform):
     REGISTRY["mine"] = transform
     try:
         for listed in ("mine", {"mine": {"weight": 2}}):
-            transforms_of({**DEFAULTS, "buffer": "episodes", "sample_transforms": [listed]})
+            transforms_of({**vars(make_args()), "buffer": "episodes", "sample_transforms": [listed]})
         with pytest.raises(ConfigError, match=r"sample_transforms\.mine: the .*'wait'.* Did you mean 'weight'\?"):
-            transforms_of({**DEFAULTS, "buffer": "episodes", "sample_transforms": [{"mine": {"wait": 2}}]})
+            transforms_of({**vars(make_args()), "buffer": "episodes", "sample_transforms": [{"mine": {"wait": 2}}]})
     finally:
         del REGISTRY["mine"]
