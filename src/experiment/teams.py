@@ -225,5 +225,6 @@ def _check_groups(spec: EnvSpec, members: list[Member]) -> None:
 
 
 def _add_sizes(args: SimpleNamespace, spec: EnvSpec) -> None:
+    args.meaning = spec.env_info.get("meaning")
     for key in SIZES:
         setattr(args, key, spec.env_info.get(key))

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch as th
 
+from envs.skirmish.meaning import of_units
 from modules.agents.entity_attention_agent import EntityAttentionAgent
 from utils.errors import ConfigError
 
@@ -15,9 +16,18 @@ def _shapes(allies=2, enemies=3):
     return {"obs/own": (OWN,), "obs/allies": (allies, ALLY), "obs/enemies": (enemies, ENEMY)}
 
 
+def _meaning(allies=2, enemies=3, heals=0):
+    parts = {key: (shape, [f"f{i}" for i in range(shape[-1])]) for key, shape in _shapes(allies, enemies).items()}
+    return of_units(parts, enemies, heals)
+
+
 def _agent(allies=2, enemies=3, more=0, **args):
     th.manual_seed(0)
-    args = SimpleNamespace(n_actions=6 + enemies + more, rnn_hidden_dim=8, **({"d_model": 16, "d_qk": 4} | args))
+    heals = allies + 1 if more > 1 else 0
+    meaning = _meaning(allies, enemies, heals)
+    args = SimpleNamespace(
+        n_actions=6 + enemies + more, meaning=meaning, rnn_hidden_dim=8, **({"d_model": 16, "d_qk": 4} | args)
+    )
     return EntityAttentionAgent(_shapes(allies, enemies), args)
 
 
@@ -96,7 +106,8 @@ def test_every_weight_learns():
     ("shapes", "args", "message"),
     [
         (_shapes() | {"others": (3,)}, {}, "set obs_last_action=False and obs_agent_id=False"),
-        (_shapes(enemies=9), {}, "of 9 actions it needs 6, and one for each of the 9 enemies"),
+        (_shapes(enemies=9), {}, "actions without a target first, and then one for each of the 9 enemies"),
+        (_shapes(), {"meaning": None}, r"the environment does not say what its actions mean: it has no meaning\(\)"),
         (_shapes(), {"normalise_observations": True}, "set normalise_observations=False"),
         (_shapes(), {"share_params": False}, "set share_params=True"),
         (_shapes(), {"d_model": 15}, "n_head=2: it must divide d_model=15"),
@@ -104,7 +115,9 @@ def test_every_weight_learns():
 )
 def test_refusals(shapes, args, message):
     with pytest.raises(ConfigError, match=message):
-        EntityAttentionAgent(shapes, SimpleNamespace(n_actions=9, rnn_hidden_dim=8, **args))
+        EntityAttentionAgent(
+            shapes, SimpleNamespace(**{"n_actions": 9, "rnn_hidden_dim": 8, "meaning": _meaning(), **args})
+        )
 
 
 @pytest.mark.parametrize("more", [0, 1])

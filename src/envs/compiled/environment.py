@@ -12,6 +12,7 @@ from envs.contract.fields import OBSERVED, FieldSpec
 from envs.contract.optional import require
 from envs.multiagentenv import MultiAgentEnv
 from utils.config.registry import loaded
+from utils.meanings import Meaning
 
 NEEDS_NUMBA = "pip install -r requirements.txt"
 
@@ -113,6 +114,10 @@ class CompiledEnv:
         actions = next(field for field in self.fields().values() if field.kind == "action")
         return [[str(action) for action in range(actions.n or 0)]] * sum(self.groups.values())
 
+    def meaning(self) -> Meaning | None:
+        """What observations and actions mean, if the family says so."""
+        return None
+
     def state_dict(self) -> dict[str, Any]:
         return self.simulator.state_dict()
 
@@ -206,6 +211,9 @@ class OneCopy(MultiAgentEnv):
 
     def get_env_info(self) -> dict[str, Any]:
         return self.batch.get_env_info()
+
+    def meaning(self) -> Meaning | None:
+        return self.batch.meaning()
 
     def get_stats(self) -> dict[str, float]:
         return self.batch.get_stats()

@@ -1,5 +1,6 @@
 """What an environment declares, its fields or PyMARL's sizes, checked before anything is made of it."""
 
+from dataclasses import replace
 from math import prod
 from numbers import Integral
 from typing import Any
@@ -21,8 +22,15 @@ SHAPES = ("obs_shape", "state_shape")
 
 
 def announced(env: Any) -> Any:
-    """The unchecked declaration of an environment: its `fields()`, or PyMARL's `get_env_info()`."""
-    return declared_spec(env) if callable(getattr(env, "fields", None)) else env.get_env_info()
+    """The unchecked declaration of an environment: its `fields()`, or PyMARL's `get_env_info()`; with its `meaning()`,
+    if it has one, among its sizes."""
+    said = declared_spec(env) if callable(getattr(env, "fields", None)) else env.get_env_info()
+    meaning = env.meaning() if callable(getattr(env, "meaning", None)) else None
+    if meaning is None:
+        return said
+    if isinstance(said, EnvSpec):
+        return replace(said, env_info={**said.env_info, "meaning": meaning})
+    return {**said, "meaning": meaning} if isinstance(said, dict) else said
 
 
 def spec_of(env: Any, environments: int = 1) -> EnvSpec:

@@ -12,6 +12,7 @@ from envs.entities.batch import LARGEST_LIMIT, EntityBatch
 from envs.entities.games import GAMES
 from envs.entities.sizes import Sizes, check_sizes
 from utils.errors import ConfigError
+from utils.meanings import Meaning
 from utils.plain_values import quoted
 
 
@@ -73,6 +74,9 @@ class EntityEnv:
 
     def fields(self) -> dict[str, FieldSpec]:
         return dict(self._fields)
+
+    def meaning(self) -> Meaning:
+        return self._batch.meaning()
 
     def seed(self, seed: int) -> None:
         self._batch.seed([seed])

@@ -20,6 +20,7 @@ from envs.entities.reading import metrics
 from envs.entities.sizes import Sizes, layout_of
 from envs.entities.vectorised import vectorised
 from utils.errors import MusterError
+from utils.meanings import Meaning
 from utils.plain_values import quoted
 
 # the most steps of an episode, and those where the environment does not say how many there are
@@ -70,6 +71,9 @@ class EntityBatch:
 
     def fields(self) -> dict[str, FieldSpec]:
         return self.layout.fields()
+
+    def meaning(self) -> Meaning:
+        return self.layout.meaning()
 
     def seed(self, seeds: Sequence[int]) -> None:
         """Reseed the random numbers of all copies."""

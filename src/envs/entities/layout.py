@@ -19,6 +19,7 @@ from envs.entities.actions import (
     SelectEntityActionSpace,
 )
 from envs.entities.observation import ObsSpace
+from utils.meanings import Group, Meaning, choices
 
 KINDS = {
     CategoricalActionSpace: "categorical",
@@ -113,6 +114,19 @@ class Layout:
             name: {"kind": KINDS[type(space)], "slots": [slots.start, slots.stop], "choices": self.choices[name]}
             for (name, space), slots in zip(self.action_space.items(), self.slots.values(), strict=True)
         }
+
+    def meaning(self) -> Meaning:
+        """Entities by type. Choices have no fixed targets: what select-entity offers changes from step to step."""
+        groups = []
+        for path, field in self.fields().items():
+            if "features" in field.about:
+                width, rows = len(field.about["features"]), field.capacity or 1
+                columns = tuple(tuple(range(row * width, (row + 1) * width)) for row in range(rows))
+                kind = path.removeprefix("entities/")
+                groups.append(Group(kind, path, tuple(field.about["features"]), columns))
+        spaces = list(self.action_space.values())
+        labels = getattr(spaces[0], "index_to_label", ()) if len(spaces) == 1 else ()
+        return Meaning(tuple(groups), choices(labels))
 
     @property
     def groups(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ from envs.compiled.environment import OneCopy
 from envs.compiled.team_game import TeamBatch
 from envs.lbf import drawing
 from envs.lbf.options import Options
+from utils.meanings import ALLY, OWN, Columns, Meaning, choices
 
 if TYPE_CHECKING:
     from envs.lbf.batch import Foragings
@@ -33,6 +34,20 @@ class LBFBatch(TeamBatch):
 
     def snapshot(self) -> dict[str, Any]:
         return drawing.snapshot(self.options.rows, *self.simulator.pieces(0))
+
+    def meaning(self) -> Meaning:
+        """Foods, then the agent itself and the others: rows and columns are counted from the corner of its view."""
+        options, seen = self.options, Columns()
+        place = ("row", "column", "level")
+        if options.grid_observation:
+            cells = (2 * options.seen + 1) ** 2
+            for kind in ("agent_levels", "food_levels", "free"):
+                seen.add(kind, ("cell",), cells)
+        else:
+            seen.add("food", place, options.max_num_food)
+            seen.add(OWN, place[: options.numbers])
+            seen.add(ALLY, place[: options.numbers], options.players - 1)
+        return Meaning(tuple(seen.groups), choices(drawing.ACTIONS))
 
     def action_names(self) -> list[list[str]]:
         return [list(drawing.ACTIONS)] * self.simulator.n_agents

@@ -8,8 +8,10 @@ from envs.compiled.environment import OneCopy
 from envs.compiled.team_game import TeamBatch
 from envs.contract.fields import FieldSpec
 from envs.particles import drawing
+from envs.particles.meaning import seen_by
 from envs.particles.options import Options
 from envs.particles.state import SCENARIOS
+from utils.meanings import Meaning, choices
 
 
 class ParticlesBatch(TeamBatch):
@@ -40,6 +42,14 @@ class ParticlesBatch(TeamBatch):
 
     def scene(self) -> dict[str, Any]:
         return {"bounds": [-1.2, -1.2, 1.2, 1.2]}
+
+    def meaning(self) -> Meaning:
+        """Agents of different roles see different groups."""
+        worlds = self.simulator
+        team = range(len(worlds.cast.agents))[worlds.team]
+        groups = [group for at, i in enumerate(team) for group in seen_by(i, at, self.options, worlds.cast)]
+        same = not self.options.continuous_actions and len(set(map(tuple, self.action_names()))) == 1
+        return Meaning(tuple(groups), choices(self.action_names()[0]) if same else ())
 
     def action_names(self) -> list[list[str]]:
         worlds = self.simulator

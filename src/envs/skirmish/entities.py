@@ -8,6 +8,7 @@ import numpy as np
 from envs.contract.fields import FieldSpec
 from envs.skirmish.contract import obs_feature_names
 from envs.skirmish.maps import Map
+from envs.skirmish.meaning import UNTARGETED
 from envs.skirmish.state import Outputs
 from envs.skirmish.unit_types import TYPE_INDEX
 
@@ -19,7 +20,7 @@ OWN_PLACE = ["pos_x", "pos_y"]
 ENEMY = ["visible", "shootable", *PLACE, *TYPES]
 ALLY = ["visible", *PLACE, *TYPES]
 OWN = ["health", "shield", *TYPES]
-FIXED = 6  # actions without a target
+FIXED = len(UNTARGETED)
 
 
 class EntityView:

@@ -6,11 +6,12 @@ import numpy as np
 
 from envs.compiled.environment import CompiledEnv, OneCopy
 from envs.contract.fields import AGENTS, FieldSpec
-from envs.skirmish import contract, replay
-from envs.skirmish.entities import EntityView, fields_of
+from envs.skirmish import contract, meaning, replay
+from envs.skirmish.entities import FIXED, EntityView, fields_of
 from envs.skirmish.maps import SMACV2_MAPS, load_map, map_names
 from envs.skirmish.options import Options, args_by_map, is_listed
 from utils.errors import ConfigError
+from utils.meanings import Meaning
 from utils.plain_values import quoted
 
 if TYPE_CHECKING:
@@ -131,6 +132,9 @@ class SkirmishBatch(CompiledEnv):
             info["cap_shape"] = contract.capability_size(scenario)
         return info
 
+    def meaning(self) -> Meaning:
+        return meaning.of_scenario(self.simulator.scenario)
+
     def get_stats(self) -> dict[str, float]:
         return self.simulator.stats()
 
@@ -176,6 +180,9 @@ class UnitsBatch(SkirmishBatch):
         reward, ended, truncated = super().step(self._orders(actions["actions"]))
         return {"reward": reward}, ended & ~truncated, truncated
 
+    def meaning(self) -> Meaning:
+        return meaning.of_units(self._view.parts(), self._view.n_enemies, self._view.heals)
+
     def _orders(self, actions: np.ndarray) -> np.ndarray:
         return self._view.orders(actions, self.simulator.state.units)
 
@@ -196,6 +203,11 @@ class MapsBatch(UnitsBatch):
 
     def fields(self) -> dict[str, FieldSpec]:
         return self.simulator.fields()
+
+    def meaning(self) -> Meaning:
+        parts = {path: (field.shape, field.about["features"]) for path, field in self.fields().items() if field.about}
+        heals = self.n_actions - FIXED - self.n_enemies
+        return meaning.of_units(parts, self.n_enemies, heals)
 
     def observed(self) -> dict[str, np.ndarray]:
         return self.simulator.observed()

@@ -6,8 +6,10 @@ import sys
 from typing import Any
 
 from envs.multiagentenv import MultiAgentEnv
+from envs.skirmish.meaning import of_smac
 from envs.starcraft.launching import GameFolder
 from utils.errors import MusterError
+from utils.meanings import Meaning
 
 log = logging.getLogger("muster")
 
@@ -171,6 +173,10 @@ class StarCraftEnv(MultiAgentEnv):
 
     def get_env_info(self) -> dict:
         return self.env.get_env_info()
+
+    def meaning(self) -> Meaning | None:
+        """What smac's numbers and actions mean; of smacv2's, which has other numbers, nothing is known."""
+        return of_smac(self.env) if self._smac is self.env else None
 
     def seed(self, seed: int | None = None) -> Any:
         """The game's seed; smac cannot reseed a running game."""

@@ -17,19 +17,18 @@ from modules.entities.options import checked_options
 from modules.entities.transformer import Transformer
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
+from utils.meanings import ALLY, ENEMY, OWN, Meaning
 
-OWN, ALLIES, ENEMIES = "obs/own", "obs/allies", "obs/enemies"
-# moves and the like; then comes one action for each enemy and, on maps with medivacs, for each ally and oneself
-FIXED = 6
+OWN_PART, ALLIES, ENEMIES = "obs/own", "obs/allies", "obs/enemies"
 
 
 class EntityAttentionAgent(Agent):
-    """Attention of an agent, its visible allies and its visible enemies to each other; A = 6 + number of targets.
+    """Attention of an agent, its visible allies and its visible enemies to each other.
 
     Targets are the enemies or, where medivacs heal, the enemies, the allies and the agent itself.
 
     Each kind of unit has a linear layer, a rectifier and a layer norm, then come the blocks of RogueNet. What the agent
-    itself became passes a GRU cell, H = `rnn_hidden_dim`, and gives the outputs of the first six actions; that of an
+    itself became passes a GRU cell, H = `rnn_hidden_dim`, and gives the outputs of actions without a target; that of an
     attack is the product of a query of the cell with a key of the enemy (0 for one that is not seen), and that of
     healing likewise. So the same weights act on every map.
 
@@ -50,13 +49,15 @@ class EntityAttentionAgent(Agent):
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         _check(input_shape, args)
         options = {"n_layer": args.n_layer, "n_head": args.n_head, "d_model": args.d_model, "d_qk": args.d_qk}
-        self._kinds = [key for key in (OWN, ALLIES, ENEMIES) if key in input_shape]
+        self._kinds = [key for key in (OWN_PART, ALLIES, ENEMIES) if key in input_shape]
         self._enemies = input_shape[ENEMIES][0]
-        heals, self._more = _beyond_enemies(input_shape, args)
-        self._targets = self._enemies + heals
-        self._targeted = [ENEMIES, ALLIES] if heals else [ENEMIES]
+        meaning = _meaning(args)
+        healing = meaning.targeting(ALLY, OWN)
+        self._fixed, self._more = len(meaning.untargeted), args.n_actions - len(meaning.actions)
+        self._targets = self._enemies + len(healing)
+        self._targeted = [ENEMIES, ALLIES] if healing else [ENEMIES]
         # all three on every map: also one without allies
-        shapes = {key: input_shape.get(key, (0, input_shape[ENEMIES][1] - 1)) for key in (OWN, ALLIES, ENEMIES)}
+        shapes = {key: input_shape.get(key, (0, input_shape[ENEMIES][1] - 1)) for key in (OWN_PART, ALLIES, ENEMIES)}
         self.embeddings = nn.ModuleDict(
             {
                 key.removeprefix("obs/"): nn.Sequential(
@@ -67,7 +68,7 @@ class EntityAttentionAgent(Agent):
         )
         self.transformer = Transformer(checked_options(options), {})
         self.rnn: Any = (nn.GRUCell if args.use_rnn else nn.Linear)(args.d_model, args.rnn_hidden_dim)
-        self.fc2 = nn.Linear(args.rnn_hidden_dim, FIXED + self._more)
+        self.fc2 = nn.Linear(args.rnn_hidden_dim, self._fixed + self._more)
         self.query, self.key = nn.Linear(args.rnn_hidden_dim, args.d_qk), nn.Linear(args.d_model, args.d_qk)
 
     def init_hidden(self) -> th.Tensor:
@@ -76,7 +77,7 @@ class EntityAttentionAgent(Agent):
 
     def encode(self, inputs: Any) -> th.Tensor:
         """Of P agents, what each itself became and its targets' keys, `[P, d_model + targets * d_qk]`."""
-        own, units = inputs.observations[OWN], {key: inputs.observations[key] for key in self._kinds[1:]}
+        own, units = inputs.observations[OWN_PART], {key: inputs.observations[key] for key in self._kinds[1:]}
         agents = len(own)
         visible = {key: x[..., 0] > 0 for key, x in units.items()}
         embedded = [self.embeddings["own"](own)]
@@ -106,7 +107,7 @@ class EntityAttentionAgent(Agent):
         else:
             known = F.relu(self.rnn(me))
             hidden = th.cat([hidden[:size] for size in sizes])
-        fixed, more = self.fc2(known).split([FIXED, self._more], 1)
+        fixed, more = self.fc2(known).split([self._fixed, self._more], 1)
         attacks = (keys.view(len(keys), self._targets, -1) @ self.query(known).unsqueeze(2)).squeeze(2)
         return th.cat([fixed, attacks / self.args.d_qk**0.5, more], 1), hidden
 
@@ -124,16 +125,19 @@ def _check(input_shape: Mapping[str, tuple[int, ...]], args: SimpleNamespace) ->
     ):
         if vars(args).get(key, wanted) != wanted:
             raise ConfigError(f"{agent}: set {key}={wanted}; {why}.")
-    if _beyond_enemies(input_shape, args)[1] not in (0, 1):
+    meaning = _meaning(args)
+    order = [*meaning.untargeted, *meaning.targeting(ENEMY), *meaning.targeting(ALLY, OWN)]
+    if order != list(range(len(meaning.actions))) or len(meaning.targeting(ENEMY)) != input_shape[ENEMIES][0]:
         raise ConfigError(
-            f"{agent}: of {args.n_actions} actions it needs {FIXED}, and one for each of the "
-            f"{input_shape[ENEMIES][0]} enemies."
+            f"{agent}: it needs actions without a target first, and then one for each of the "
+            f"{input_shape[ENEMIES][0]} enemies, or of the allies and oneself."
         )
 
 
-def _beyond_enemies(input_shape: Mapping[str, tuple[int, ...]], args: SimpleNamespace) -> tuple[int, int]:
-    """Actions that heal, and outputs that are none."""
-    allies = input_shape[ALLIES][0] if ALLIES in input_shape else 0
-    rest = args.n_actions - FIXED - input_shape[ENEMIES][0]
-    heals = allies + 1 if allies and rest > allies else 0
-    return heals, rest - heals
+def _meaning(args: SimpleNamespace) -> Meaning:
+    if args.meaning is None:
+        raise ConfigError(
+            "agent=entity_attention: the environment does not say what its actions mean: it has no meaning() "
+            "(docs/fields.md)."
+        )
+    return args.meaning

@@ -1,0 +1,98 @@
+"""What numbers and actions of SMAC's contract mean, from its own names; also for the real game."""
+
+import re
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from envs.skirmish.contract import obs_feature_names
+from utils.meanings import ALLY, ENEMY, OWN, SURROUNDINGS, Action, Group, Meaning
+
+# actions without a target
+UNTARGETED = ("no-op", "stop", "north", "south", "east", "west")
+AGENT = "agent"
+NAMES = (
+    (ENEMY, re.compile(r"enemy_(\w+)_(\d+)")),
+    (ALLY, re.compile(r"ally_(\w+)_(\d+)")),
+    (OWN, re.compile("own_(.+)()")),
+)
+PATHS = {"obs/own": OWN, "obs/allies": ALLY, "obs/enemies": ENEMY}
+
+
+def of_names(names: Sequence[str]) -> tuple[Group, ...]:
+    """The groups of an observation whose numbers have these names (`contract.obs_feature_names`).
+
+    Row e of the enemies is enemy e; row k of the allies is the k-th agent other than the one that sees.
+    """
+    found: dict[str, dict[str, list[tuple[str, int]]]] = {}
+    for column, name in enumerate(names):
+        kind, feature, row = SURROUNDINGS, name, ""
+        for known, pattern in NAMES:
+            if match := pattern.fullmatch(name):
+                kind, feature, row = known, match[1], match[2]
+        found.setdefault(kind, {}).setdefault(row, []).append((feature, column))
+    return tuple(
+        Group(
+            kind,
+            "obs",
+            tuple(feature for feature, _ in next(iter(rows.values()))),
+            tuple(tuple(column for _, column in row) for row in rows.values()),
+        )
+        for kind, rows in found.items()
+    )
+
+
+def actions_of(s: Any) -> tuple[Action, ...]:
+    """Of a SCENARIO, or of what has SMAC's attributes of these names; medivacs heal the agent whose number it is."""
+    looks = [f"look {k}" for k in range(s.first_target - len(UNTARGETED))]
+    actions = [Action(name) for name in (*UNTARGETED, *looks)]
+    for k in range(s.n_actions - s.first_target):
+        healed = (AGENT, k) if s.medics and k < s.n_agents else None
+        actions.append(Action(f"target {k}", (ENEMY, k) if k < s.n_enemies else None, healed))
+    return tuple(actions)
+
+
+def of_scenario(s: Any) -> Meaning:
+    """SMAC's observations, a vector, and its actions."""
+    return Meaning(of_names(obs_feature_names(s)), actions_of(s))
+
+
+def of_units(parts: Mapping[str, tuple[tuple[int, ...], Sequence[str]]], n_enemies: int, heals: int) -> Meaning:
+    """Observations by unit and their actions (`entities.EntityView`).
+
+    Args:
+        parts: of each field its shape and the names of its features.
+        heals: actions that heal: one for each ally and one for the agent itself, or none.
+    """
+    groups = []
+    for path, (shape, features) in parts.items():
+        rows, width = (1, *shape)[-2:]
+        columns = tuple(tuple(range(row * width, (row + 1) * width)) for row in range(rows))
+        groups.append(Group(PATHS[path], path, tuple(features), columns))
+    attacks = [Action(f"attack {e}", (ENEMY, e)) for e in range(n_enemies)]
+    healing = [Action(f"heal {k}", (ALLY, k)) for k in range(heals - 1)]
+    itself = [Action("heal itself", (OWN, 0))] if heals else []
+    return Meaning(tuple(groups), (*map(Action, UNTARGETED), *attacks, *healing, *itself))
+
+
+def of_smac(env: Any) -> Meaning:
+    """Of the package smac's environment, whose observations have the same layout."""
+    scenario = SimpleNamespace(
+        **{name: int(getattr(env, name)) for name in ("n_agents", "n_enemies", "n_actions")},
+        **{name: bool(getattr(env, name)) for name in ("obs_all_health", "obs_own_health", "obs_last_action")},
+        **{
+            name: bool(getattr(env, name)) for name in ("obs_pathing_grid", "obs_terrain_height", "obs_timestep_number")
+        },
+        first_target=len(UNTARGETED),
+        medics=env.map_type == "MMM",
+        obs_starcraft=True,
+        type_bits=int(env.unit_type_bits),
+        ally_shield=env.shield_bits_ally > 0,
+        enemy_shield=env.shield_bits_enemy > 0,
+        show_types=True,
+        smacv2=False,
+        fix_quirks=False,
+        **dict.fromkeys(("show_attack", "show_health", "random_attack", "random_health", "obs_own_pos"), False),
+        fov_actions=0,
+    )
+    return of_scenario(scenario)

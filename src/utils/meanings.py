@@ -1,0 +1,122 @@
+"""What observations and actions mean: which numbers are of which entity, and which action has which one as its target.
+
+An environment declares it once (`meaning()`); networks get it as `args.meaning` and need no copies of these facts.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+# the kinds of rows that most environments have
+OWN, ALLY, ENEMY, SURROUNDINGS = "own", "ally", "enemy", "surroundings"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Entities of one kind in what an agent sees.
+
+    Attributes:
+        kind: "own", "ally", "enemy", "food" ...
+        field: of the observation, "obs".
+        features: their names.
+        columns: of each entity, where its features are in the field's entry, in C order; [rows][features].
+        agents: who sees it so; (): all.
+    """
+
+    kind: str
+    field: str
+    features: tuple[str, ...]
+    columns: tuple[tuple[int, ...], ...]
+    agents: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return len(self.columns)
+
+
+@dataclass(frozen=True)
+class Action:
+    """One choice. `target`: kind and row of the entity that it is for, or None.
+
+    `of_healers`: the target that it has for agents that heal instead, if that is another one; of the kind "agent", row
+    i is agent number i.
+    """
+
+    name: str
+    target: tuple[str, int] | None = None
+    of_healers: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What agents see and can do.
+
+    Attributes:
+        actions: of the field "actions", in their order; (): they are not choices.
+    """
+
+    groups: tuple[Group, ...]
+    actions: tuple[Action, ...] = ()
+
+    def seen_by(self, agent: int) -> list[Group]:
+        """What an agent sees."""
+        return [group for group in self.groups if not group.agents or agent in group.agents]
+
+    def group(self, kind: str, agent: int = 0) -> Group:
+        """The entities of a kind, as an agent sees them.
+
+        Raises:
+            ConfigError: it sees none of that kind.
+        """
+        seen = {group.kind: group for group in self.seen_by(agent)}
+        if kind not in seen:
+            raise ConfigError(f"Agents of this environment see no group '{kind}'.{suggestion(kind, seen)}")
+        return seen[kind]
+
+    def rows(self, kind: str, agent: int = 0) -> int:
+        """How many entities of a kind an agent sees at most."""
+        return sum(group.rows for group in self.seen_by(agent) if group.kind == kind)
+
+    @property
+    def untargeted(self) -> list[int]:
+        """Actions without a target."""
+        return [number for number, action in enumerate(self.actions) if action.target is None]
+
+    def targeting(self, *kinds: str) -> list[int]:
+        """Actions whose target is of one of these kinds, in the order of the kinds and of their rows."""
+        found = [
+            (kinds.index(action.target[0]), action.target[1], number)
+            for number, action in enumerate(self.actions)
+            if action.target is not None and action.target[0] in kinds
+        ]
+        return [number for *_, number in sorted(found)]
+
+
+class Columns:
+    """Writes down what an observation has, from its first number to its last.
+
+    Args:
+        field: of the observation.
+        agents: who sees it so; (): all.
+    """
+
+    def __init__(self, field: str = "obs", agents: Sequence[int] = ()):
+        self.groups: list[Group] = []
+        self.size = 0
+        self._field, self._agents = field, tuple(agents)
+
+    def add(self, kind: str, features: Iterable[str], rows: int = 1) -> None:
+        """The next numbers: `rows` entities with these features each."""
+        names = tuple(features)
+        first, width = self.size, len(names)
+        self.size += rows * width
+        if rows and width:
+            columns = tuple(tuple(range(first + row * width, first + (row + 1) * width)) for row in range(rows))
+            self.groups.append(Group(kind, self._field, names, columns, self._agents))
+
+
+def choices(names: Iterable[str]) -> tuple[Action, ...]:
+    """Actions without targets."""
+    return tuple(map(Action, names))
