@@ -1,16 +1,21 @@
 """The code blocks of docs/ run as they are written."""
 
+import math
 import re
 import subprocess
 import sys
 
 import pytest
+import torch as th
 
 from learners import REGISTRY
 from learners.q_learner import QLearner
 from modules import mixers
+from modules.agents.agent import Agent
+from muster.testing import check_agent
 from run import run
 from standins import ROOT
+from utils.config.traits import traits_of
 
 
 def blocks(page, language):
@@ -59,6 +64,22 @@ def test_learners_get_the_inputs_that_their_page_lists(monkeypatch, tmp_path):
 
 def test_the_page_about_environments_shows_its_example():
     assert blocks("own_environment.md", "python")[0] == (ROOT / "docs" / "examples" / "meeting.py").read_text()
+
+
+def test_the_table_of_traits_has_all_of_the_parts_that_a_page_is_for():
+    page = (ROOT / "docs" / "own_learner.md").read_text()
+    rows = page.split("| trait |")[1].split("\n\n")[0]
+    named = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", rows, re.M))))
+    kinds = ("learner", "mixer", "agent", "controller", "action selector", "runner", "buffer")
+    assert {trait for kind in kinds for trait in traits_of(kind)} == named
+
+
+def test_the_agent_of_parts_computes(monkeypatch):
+    """docs/own_learner.md shows it whole."""
+    code = next(code for code in blocks("own_learner.md", "python") if "TwoPartAgent" in code)
+    names = {"math": math, "nn": th.nn, "F": th.nn.functional, "th": th, "Agent": Agent}
+    exec(code, names)
+    check_agent(names["TwoPartAgent"])
 
 
 def test_a_mixer_is_added_as_the_page_says(monkeypatch, tmp_path):

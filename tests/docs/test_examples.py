@@ -1,13 +1,20 @@
 """The examples of docs/ run as they are written, and learn what they say."""
 
 import json
+import re
 
 import pytest
 
+from components.action_selectors import REGISTRY as SELECTORS
+from envs import REGISTRY as environments
+from envs.contract.declarations import spec_of
 from forked import run_command
+from muster.testing import check_agent, check_learner, make_args, random_batch
+from own_parts import registries_restored
 from records.diagnosis import diagnosed
 from records.metric_rows import read_rows, whole_lines
 from standins import ROOT
+from utils.config.user_modules import imported
 
 pytestmark = pytest.mark.slow
 
@@ -71,3 +78,33 @@ def test_the_ailments_of_an_environment_are_seen_from_inside(tmp_path):
     assert (rewards.name, rewards.greatest <= 8) == ("learner/reward", True)
     memory = next(figure for figure in found.machine if figure.name == "run_memory_mb")
     assert memory.last - memory.least > 20  # 302 steps keep 48 MB
+
+
+def test_the_folder_of_own_parts_learns():
+    """A learner, an agent that reads the environment's meaning, and a selector, as docs/own_learner.md shows them."""
+    with registries_restored():
+        imported("plugins", str(ROOT / "docs" / "examples" / "own_parts"))
+        check_learner("plain_learner", mixer="qmix")
+        env = environments["skirmish"](map_name="3m", seed=1)
+        info = spec_of(env).env_info
+        env.close()
+        sizes = {key: info[key] for key in ("n_agents", "n_actions", "obs_shape", "state_shape")}
+        alone = {"obs_agent_id": False, "obs_last_action": False}
+        check_agent("target_agent", random_batch([2, 4], 5, **sizes), meaning=info["meaning"], **alone, **sizes)
+        selector = SELECTORS["cosine"](make_args(epsilon_start=1.0, epsilon_finish=0.0, epsilon_anneal_time=100))
+        assert [round(selector.schedule.eval(t), 3) for t in (0, 50, 100, 200)] == [1, 0.5, 0, 0]
+
+
+def test_the_folder_of_own_parts_trains(tmp_path):
+    words = ["--config=docs/examples/own_parts.yaml", "--env-config=skirmish", "with", "env_args.map_name=3m"]
+    done = run_command(*words, "t_max=200", "test_nepisode=1", f"local_results_path={tmp_path}", cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_page_shows_the_learner_as_it_is():
+    page, learner = (
+        (ROOT / "docs" / "own_learner.md").read_text(),
+        ROOT / "docs/examples/own_parts/learners/plain_learner.py",
+    )
+    (shown,) = re.findall(r"```python\nclass PlainLearner\(BaseLearner\):\n(.*?)```", page, re.S)
+    assert shown.strip("\n") in learner.read_text()

@@ -76,6 +76,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "counts_copies": "it is made with `test_mode` and with its `place` among the copies of a run",
         "reaches": "what its arguments may do beyond the results (envs/contract/reaches.py)",
         "carries": "a function that makes of its arguments those for other processes",
+        "pettingzoo": "its form of PettingZoo, for muster.make",
         "light": "it can be made for a look at it at no cost",
         "live": "the arguments that may change over a run",
         "greedy_by": "the argument by which some episodes of training are greedy",
