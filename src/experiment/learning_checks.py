@@ -8,6 +8,7 @@ import fnmatch
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,10 @@ UNMASKED = (
     "steps that were not played change the gradients, by {share:.0%} of the largest. Multiply the loss by "
     "utils.rl_utils.valid_transitions(batch), and divide by its sum"
 )
+
+
+class NotCopiedError(MusterError):
+    """A learner cannot be copied, so nothing can be tried with it."""
 
 
 @dataclass
@@ -121,6 +126,7 @@ def faults_of_learning(learner: Any, batch: Any, t_env: int = 0) -> list[str]:
 
     Raises:
         MusterError: it does not learn at all: its loss has no gradient, or no weight gets one.
+        NotCopiedError: it cannot be copied.
     """
     learned = watched(_copy(learner), [batch] * UPDATES, t_env).learned
     if not learned:
@@ -172,7 +178,7 @@ def share_of_padding(learner: Any, batch: Any, t_env: int = 0) -> float:
 
 def counts_padding(learner: Any) -> bool:
     """Whether it is asked to count padding, as EPyMARL does."""
-    args = vars(learner.args)
+    args = vars(vars(learner).get("args") or SimpleNamespace())
     standardises = args.get("standardise_returns") or args.get("standardise_rewards")
     return bool(args.get("standardise_padding") and standardises)
 
@@ -206,9 +212,9 @@ def _distance(these: dict[str, th.Tensor], those: dict[str, th.Tensor]) -> float
 
 
 def _copy(learner: Any) -> Any:
-    """A learner to try things with. Raises MusterError: it cannot be copied."""
+    """A learner to try things with. Raises NotCopiedError: it cannot be copied."""
     kept = {id(part): part for part in (vars(learner).get("logger"), vars(learner).get("args")) if part is not None}
     try:
         return copy.deepcopy(learner, kept)
     except (TypeError, RuntimeError) as error:
-        raise MusterError(f"{type(learner).__name__} cannot be copied, so it was not looked at: {error}") from error
+        raise NotCopiedError(f"{type(learner).__name__} cannot be copied, so it was not looked at: {error}") from error

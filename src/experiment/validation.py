@@ -9,7 +9,7 @@ from typing import Any
 from checks.collection import COLLECTORS
 from components.sampling.compose import Minibatches
 from experiment.assembly import Parts
-from experiment.learning_checks import faults_of_learning
+from experiment.learning_checks import NotCopiedError, faults_of_learning
 from experiment.teams import Member
 from records.logger import Logger
 from utils.errors import MusterError
@@ -108,11 +108,15 @@ def _learn(team: Member, batch: Any, parts: Parts) -> dict[str, float]:
 
 def _look_at_learning(team: Member, parts: Parts, console: logging.Logger) -> bool:
     """Warn of what is wrong with how a team learns; whether something is."""
-    if kind_of(team.args.device) != CPU:
-        return False  # updates there are captured, and copies of them are not
+    if kind_of(team.args.device) != CPU and team.args.cuda_graphs == "on":
+        return False  # captured updates cannot be copied
     sample = team.buffer.sample()
     part = next(iter(sample)) if isinstance(sample, Minibatches) else sample
-    faults = faults_of_learning(team.learner, part, parts.collection.t_env)
+    try:
+        faults = faults_of_learning(team.learner, part, parts.collection.t_env)
+    except NotCopiedError as error:
+        console.info(str(error))
+        return False
     for fault in faults:
         console.warning(f"learner={team.args.learner}: {fault}.")
     return bool(faults)
