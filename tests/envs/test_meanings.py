@@ -7,11 +7,13 @@ from envs import REGISTRY
 from envs.contract.declarations import spec_of
 from envs.particles.state import SCENARIOS
 from envs.skirmish.meaning import of_smac
+from utils.config.merging import CONFIG_DIR
 from utils.errors import ConfigError
+from utils.files.yaml_files import load_yaml
 
 VECTORS = {
     "skirmish": [{"map_name": name} for name in ("3m", "2s3z", "MMM", "27m_vs_30m")]
-    + [{"map_name": "10gen_terran", "capability_config": {"n_units": 3, "n_enemies": 4}}],
+    + [load_yaml(CONFIG_DIR / "envs" / "skirmish_v2_terran.yaml")["env_args"]],
     "lbf": [
         {"compiled": True, **more}
         for more in ({"players": 3}, {"observe_agent_levels": False}, {"grid_observation": True, "sight": 2})
@@ -19,13 +21,13 @@ VECTORS = {
     "rware": [{"key": "rware-tiny-2ag-v2"}, {"key": "rware-tiny-2ag-v2", "msg_bits": 2}],
     "particles": [
         *({"scenario": name} for name in SCENARIOS),
-        {"scenario": "simple_spread_v3", "num_agent_neighbors": 1, "num_landmark_neighbors": 2},
+        {"scenario": "simple_spread", "num_agent_neighbors": 1, "num_landmark_neighbors": 2},
     ],
 }
 
 
 def meaning_of(name, **env_args):
-    env = REGISTRY[name](**env_args, seed=1)
+    env = REGISTRY[name](**{**env_args, "seed": 1})
     try:
         env.reset()
         return env, spec_of(env).env_info["meaning"]

@@ -74,6 +74,7 @@ def test_collectors_play_while_the_learner_learns(monkeypatch, caplog, collectio
     """7.5 minutes of playing, 10 of learning."""
     monkeypatch.setattr(validation, "_play", lambda parts: (None, {"steps_per_second": 2.0}))
     monkeypatch.setattr(validation, "_learn", lambda *_: {"seconds_per_update": 0.5, "updates_per_step": 4 / 3})
+    monkeypatch.setattr(validation, "_look_at_learning", lambda *_: False)
     team = Mock(mac=Mock(parameters=list))
     team.name = ""
     with caplog.at_level("INFO"):

@@ -93,7 +93,7 @@ class Registry(MutableMapping):
             ConfigError: parts of this kind have no such trait (`utils.config.traits`).
         """
         known = traits_of(self.kind)
-        for trait in traits:
+        for trait in traits if known else ():
             if trait not in known:
                 where = f"The {self.kind} '{quoted(name)}' declares the trait '{quoted(trait)}'"
                 raise ConfigError(f"{where}, which there is not.{suggestion(trait, known)}")

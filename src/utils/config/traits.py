@@ -90,5 +90,5 @@ TRAITS: dict[str, dict[str, str]] = {
 
 
 def traits_of(kind: str) -> dict[str, str]:
-    """The traits of a kind of part, as registries name it."""
-    return {**_ALL, **_GOES_WITH, **TRAITS.get(kind, {})}
+    """The traits of a kind of part, as registries name it; none, if nothing is known of that kind."""
+    return {**_ALL, **_GOES_WITH, **TRAITS[kind]} if kind in TRAITS else {}
