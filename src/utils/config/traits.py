@@ -27,6 +27,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "needs_episodes": "it learns only from whole episodes",
         "needs_acting": "outputs of the controller that are stored with every decision, or a function of the config",
         "batch_fields": "fields that it needs in batches beside the environment's",
+        "logs": "the statistics that it logs, and their meaning (learners/logged.py)",
         "captured": "its updates can be repeated as captured graphs (cuda_graphs)",
     },
     "mixer": {
