@@ -11,7 +11,7 @@ import pytest
 
 from standins import ROOT
 
-SCRIPTS = [".ci/run", "docker/build.sh", "install_sc2.sh", "run.sh"]
+SCRIPTS = [".ci/run", "docker/build.sh", "install_sc2.sh", "muster", "run.sh"]
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()
 
 

@@ -1,6 +1,7 @@
 """The wheel: one package, which trains, resumes, lists and browses in an empty folder, and takes nobody's names."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -61,12 +62,13 @@ def wheel(tmp_path_factory):
     """Built without a package index: by the setuptools that is installed."""
     folder = tmp_path_factory.mktemp("wheel")
     checkout = folder / "checkout"
-    for place in subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True).stdout.split("\0"):
-        # the build writes beside its sources
-        if place.startswith(("src/", "config/", "simulators/", "docs/tables/")) or "/" not in place:
-            (checkout / place).parent.mkdir(parents=True, exist_ok=True)
-            if place:
-                (checkout / place).write_bytes((ROOT / place).read_bytes())
+    checkout.mkdir()
+    # the build writes beside its sources
+    for place in ("src", "config", "simulators", "docs/tables"):
+        shutil.copytree(ROOT / place, checkout / place, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in ROOT.iterdir():
+        if path.is_file():
+            shutil.copy(path, checkout)
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, checkout]
     subprocess.run(command, check=True)
     return next(folder.glob("muster_marl-*.whl"))

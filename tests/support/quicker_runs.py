@@ -11,9 +11,12 @@ import sys
 from functools import cache
 from types import SimpleNamespace
 
-from sacred import dependencies, experiment
-
 from utils.files import yaml_files
+from utils.old_sacred import let_sacred_be_imported
+
+let_sacred_be_imported()
+
+from sacred import dependencies, experiment  # noqa: E402
 
 _parsed_once = cache(yaml_files._parsed)
 yaml_files._parsed = lambda path, text: copy.deepcopy(_parsed_once(path, text))

@@ -35,6 +35,7 @@ def test_imports_of_ours_get_a_prefix_and_nothing_else_does(before, after):
     assert rewritten(before.encode(), "muster.", is_own).decode() == after
 
 
+@pytest.mark.slow
 def test_our_sources_have_no_import_left_and_all_their_lines():
     for path in SOURCE.rglob("*.py"):
         before = path.read_bytes()
