@@ -1,0 +1,221 @@
+"""Plays the probe games (`envs.probes`) with an algorithm, and says what those that fail show to be broken."""
+
+import logging
+import math
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from checks.parts import ChosenParts
+from cli.compose import compose_config, taken
+from envs.contract.arguments import require_choice
+from envs.probes import GAMES
+from learners import REGISTRY as LEARNERS
+from modules.agents import REGISTRY as AGENTS
+from run import run
+from utils.config.merging import config_names, parameter_names, recursive_dict_update
+from utils.errors import ConfigError, MusterError
+
+GAMMA = 0.5
+# with these, values are in other units than rewards
+SCALING = ("standardise_rewards", "standardise_returns", "normalise_rewards", "normalise_values")
+# the share by which target networks follow at least, in runs as short as these
+FOLLOWS = 0.05
+# what a value may be off, an error of values at most, and a return at least (random play gets half of it or less)
+NEAR, SMALL, GOOD, GOOD_CONTINUOUS = 0.09, 0.3, 0.9, 0.8
+PASSED, FAILED, UNSUITED = "passed", "failed", "not played"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One game: how many agents play it, what must come out, and what is broken otherwise.
+
+    `judge`: of the last statistics, of the config, and of whether actions are continuous: whether it passed (None: it
+    cannot be told), and why.
+    """
+
+    game: str
+    n_agents: int
+    judge: Callable[[Mapping[str, float], Mapping[str, Any], bool], tuple[bool | None, str]]
+    broken: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a probe: PASSED, FAILED or UNSUITED, and why, in figures."""
+
+    game: str
+    verdict: str
+    seen: str
+    broken: str = ""
+    seconds: float = 0.0
+
+
+def _of_constant(figures: Mapping[str, float], config: Mapping[str, Any], _: bool) -> tuple[bool | None, str]:
+    return _value(figures, 1.0)
+
+
+def _of_delay(figures: Mapping[str, float], config: Mapping[str, Any], _: bool) -> tuple[bool | None, str]:
+    """The mean over both steps, of which the first is worth gamma."""
+    return _value(figures, (1 + float(config["gamma"])) / 2)
+
+
+def _value(figures: Mapping[str, float], right: float) -> tuple[bool | None, str]:
+    value = figures.get("q_taken_mean", math.nan)
+    if math.isnan(value):
+        return None, "the learner logs no q_taken_mean"
+    return abs(value - right) <= NEAR, f"mean value {value:.2f}, {right:g} is right"
+
+
+def _error(figures: Mapping[str, float], config: Mapping[str, Any], _: bool) -> tuple[bool | None, str]:
+    error = figures.get("td_error_abs", math.nan)
+    if math.isnan(error):
+        return None, "the learner logs no td_error_abs"
+    return error <= SMALL, f"mean error of values {error:.2f}, 0 is right"
+
+
+def _return(figures: Mapping[str, float], config: Mapping[str, Any], continuous: bool) -> tuple[bool | None, str]:
+    value, least = figures["test_return_mean"], GOOD_CONTINUOUS if continuous else GOOD
+    return value >= least, f"tests return {value:.2f}, 1 is right"
+
+
+# in their order: what a later one needs, an earlier one shows
+PROBES = (
+    Probe("constant", 1, _of_constant, "values do not learn a reward that is always 1: loss, optimiser, mask, end"),
+    Probe("observation", 1, _error, "values do not follow the observation: rows, inputs of the networks"),
+    Probe("delay", 1, _of_delay, "targets: bootstrap, discount, target network, steps after the end"),
+    Probe("action", 2, _return, "actions: which value or probability is taken, sign of the policy's loss"),
+    Probe("joint", 2, _return, "agents: whose observation, action and value go together"),
+    Probe("memory", 2, _return, "memory: hidden states over time, when they begin again"),
+)
+
+
+@dataclass
+class _Figures:
+    """Takes a run's statistics in the place of Sacred's record."""
+
+    info: dict[str, Any] = field(default_factory=dict)
+    _id: None = None
+
+    def log_scalar(self, key: str, value: float, t: int) -> None:
+        """`info` has them already."""
+
+    def last(self) -> dict[str, float]:
+        return {key: values[-1] for key, values in self.info.items() if isinstance(values, list) and values}
+
+
+def require_config(name: str | None) -> str:
+    """The algorithm's name. Raises ConfigError: there is none."""
+    if not name:
+        raise ConfigError(
+            f"--config is missing. Choose one of: {', '.join([*config_names('algs'), *parameter_names()])}."
+        )
+    return name
+
+
+def require_games(named: str | None) -> list[str]:
+    """The games of a list with commas, in the probes' order; all by default. Raises ConfigError: one is unknown."""
+    names = [name.strip() for name in named.split(",")] if named else [*GAMES]
+    for name in names:
+        require_choice("--games", name, GAMES)
+    return [game for game in GAMES if game in names]
+
+
+def outcomes_of(
+    algorithm: str, settings: Mapping[str, Any], texts: Mapping[str, str], games: Collection[str]
+) -> Iterator[Outcome]:
+    """Play the games, one after another.
+
+    Args:
+        algorithm: --config of main.py.
+        settings: those after `with`, nested; they win over what the probes set. `texts`: how they were typed.
+        games: names of those to play.
+
+    Raises:
+        ConfigError: the algorithm or a setting is refused.
+    """
+    for probe in PROBES:
+        if probe.game in games:
+            yield _outcome(probe, *config_of(probe, algorithm, settings, texts))
+
+
+def _outcome(probe: Probe, config: dict, continuous: bool) -> Outcome:
+    if probe.game == "memory" and not has_memory(config):
+        return Outcome(probe.game, UNSUITED, f"agent={config['agent']} has no memory")
+    figures, started = _Figures(), time.monotonic()
+    try:
+        with TemporaryDirectory(prefix="muster-") as folder:
+            run({**config, "local_results_path": folder}, figures, _quiet())
+        passed, seen = probe.judge(figures.last(), config, continuous)
+    except ConfigError:
+        raise
+    except MusterError as error:
+        passed, seen = False, str(error).splitlines()[0]
+    verdict = UNSUITED if passed is None else PASSED if passed else FAILED
+    broken = probe.broken if verdict == FAILED else ""
+    return Outcome(probe.game, verdict, seen, broken, time.monotonic() - started)
+
+
+def config_of(
+    probe: Probe, algorithm: str, settings: Mapping[str, Any], texts: Mapping[str, str] | None = None
+) -> tuple[dict, bool]:
+    """The config of a probe, and whether its actions are continuous: those of policies that are made for such."""
+    composed = compose_config(algorithm, "two_step", {}, settings)
+    preset = composed.config
+    continuous = preset["mac"] == "actor_mac" and "deviation" in preset
+    preset["env"], preset["env_args"] = "probe", {"game": probe.game, "continuous": continuous}
+    preset["env_args"]["n_agents"] = probe.n_agents
+    preset["plugins"] = [*preset.get("plugins", []), "envs.probes"]
+    known, given = taken(composed, settings, True, texts)
+    config = recursive_dict_update(known, given)
+    budget = {key: value for key, value in _budget(config).items() if key not in settings}
+    return recursive_dict_update(config, budget), continuous
+
+
+def has_memory(config: Mapping[str, Any]) -> bool:
+    """Whether the agent's network declares a memory; one that declares nothing may have one."""
+    entry = AGENTS.entry(config["agent"])
+    return not entry.declared or (bool(entry.traits.get("memory")) and config.get("use_rnn", True))
+
+
+def _budget(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with which a healthy learner solves a game in seconds, in the place of the preset's."""
+    buffer = ChosenParts(config).name("buffer")
+    on_policy = buffer == "rollout" or LEARNERS.entry(config["learner"]).traits.get("on_policy", False)
+    steps = 8_000 if on_policy else 3_000 if buffer == "transitions" else 5_000
+    every = steps // 20
+    found: dict[str, Any] = {"seed": 1, "use_cuda": False, "t_max": steps, "timer": "off"}
+    found |= {"gamma": GAMMA, "lr": 0.005, "critic_lr": 0.005, "optimizer": "adam", "rnn_hidden_dim": 32}
+    found |= {"epsilon_anneal_time": steps // 2, "epsilon_finish": 0.05, "target_update_interval": 20}
+    found |= dict.fromkeys(SCALING, False) | {"tune_entropy": False, "entropy_weight": 0.01}
+    found |= {"test_nepisode": 64, "test_interval": steps, "log_interval": steps, "runner_log_interval": every}
+    found |= {"learner_log_interval": every, "save_model": False, "last_checkpoint": False}
+    found |= {
+        "batch_size_run": 32 if buffer == "rollout" else 8,
+        "runner": config["runner"],
+        "vector_env": "in_process",
+    }
+    if config["runner"] == "episode":
+        found["runner"] = "parallel"
+    if buffer == "rollout" and config["runner"] == "rollout":
+        found["rollout_steps"] = 4
+    if buffer == "transitions":
+        found |= {"batch_size": 64, "samples_per_insert": 32, "random_steps": 200, "critic_hidden_dim": 32}
+    if 0 < (config.get("target_update_interval_or_tau") or 0) < FOLLOWS:
+        found["target_update_interval_or_tau"] = FOLLOWS
+    return {key: value for key, value in found.items() if key in config or key == "seed"}
+
+
+def _quiet() -> logging.Logger:
+    log = logging.getLogger("muster.probe")
+    log.setLevel(logging.CRITICAL)
+    return log
+
+
+def line_of(outcome: Outcome) -> str:
+    """One line for a game."""
+    broken = f"\n             broken: {outcome.broken}" if outcome.broken else ""
+    seconds = f" ({outcome.seconds:.0f} s)" if outcome.seconds >= 1 else ""
+    return f"{outcome.game:<12} {outcome.verdict:<10} {outcome.seen}{seconds}{broken}"
