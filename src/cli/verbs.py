@@ -33,6 +33,7 @@ VERBS = {
     "list": Verb("[NAME]", "", option="--list"),
     "browse": Verb("", "open the runs in the web browser", "browse"),
     "report": Verb("", "one HTML file of runs, and figures for papers", "report"),
+    "doctor": Verb("RUN", "why it does not learn", "doctor"),
     "diagnose": Verb("RUN", "its times, monitored values and machine", "diagnose"),
     "suite": Verb("run FILE", "many runs by one command", "suite"),
     "search": Verb("", "grids of values in EPyMARL's form", "search"),

@@ -10,6 +10,7 @@ from typing import Any
 from collection import lag_of
 from collection.synchronous import best_episodes
 from components.sampling.compose import Minibatches
+from experiment.ailments import Ailments
 from experiment.assembly import Parts
 from experiment.best_episodes import SavedBestEpisodes
 from experiment.callbacks import Training
@@ -21,6 +22,7 @@ from experiment.replay_recording import save_replay
 from experiment.saved_models import SavedModels
 from experiment.saving import RunSaver
 from experiment.teams import Member
+from experiment.vitals import Vitals
 from learners.averages import with_averages
 from learners.histograms import keep_histograms
 from learners.non_finite import NonFiniteError, non_finite_part
@@ -59,6 +61,8 @@ class TrainingLoop:
         faults = Path(args.local_results_path, RUNS, args.unique_token, FAULTS)
         self._inspection = Inspection(faults, parts.models, self.console)
         self._rare_infos = RareInfos(parts.runner, self.console)
+        self._vitals = Vitals(parts.runner.spec, parts.diagnostics, args.log_interval)
+        self._ailments = Ailments(vars(args), logger, self._vitals)
         self._freed_memory = FreedMemory()
         self._training, self._callbacks = Training(args, parts, logger, saver), parts.callbacks
         self._start_time = self._last_time = time.monotonic()
@@ -151,6 +155,7 @@ class TrainingLoop:
         if all(PlainBuffer.of(team.buffer).taken_on == "cpu" for team in parts.learning):
             batch = batch.on("cpu")  # in one copy, which is looked at and taken apart without waiting for a GPU
         self._rare_infos.look(batch, experience.episodes)
+        self._vitals.look(batch, t_env)
         parts.diagnostics.t_env, parts.diagnostics.updates = t_env, state.updates
         due = state.last_test_T is None or t_env - state.last_test_T >= args.test_interval
         if due and args.test_nepisode:
@@ -330,8 +335,10 @@ class TrainingLoop:
         if self.args.histograms:
             for team in self.parts.learning:
                 keep_histograms(team.learner, team.mac, team.name)
+        self._vitals.write()
         self.parts.diagnostics.write()
         self.logger.print_recent_stats()
+        self._ailments.look()
 
     @property
     def _keeps_models(self) -> bool:

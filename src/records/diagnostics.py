@@ -2,7 +2,8 @@
 
 The file has the form of the metric log (`records.metric_log`). Its keys are `time/<path>` and `calls/<path>`
 (seconds and times since the run began), `longest/<path>` (seconds), `updates`, `monitor/<name>/<figure>`,
-`histogram/<name>/<bin>` (how many numbers, of the bin that ends at the bin-th of `EDGES`), and `machine/<name>`.
+`histogram/<name>/<bin>` (how many numbers, of the bin that ends at the bin-th of `EDGES`), `machine/<name>`; and
+`rollout/<name>`, what rollouts are made of (`experiment.vitals`).
 """
 
 import logging
@@ -18,6 +19,7 @@ from utils.monitoring import Monitor, RunningStatistics, monitoring
 from utils.timing import Timer, timing
 
 TIMES, CALLS, LONGEST, MONITOR, HISTOGRAM, MACHINE = "time", "calls", "longest", "monitor", "histogram", "machine"
+ROLLOUT = "rollout"
 # updates of the learner so far
 UPDATES = "updates"
 
@@ -74,6 +76,10 @@ class Diagnostics:
             figures[f"{MACHINE}/{name}"] = value
         self._append(figures)
         self._monitor.close_windows()
+
+    def note_rollouts(self, figures: Mapping[str, float]) -> None:
+        """Write what the rollouts since the last summary were made of, by name."""
+        self._append({f"{ROLLOUT}/{name}": value for name, value in figures.items()})
 
     def state_dict(self) -> dict:
         self._log.flush()

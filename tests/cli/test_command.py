@@ -62,10 +62,11 @@ def test_a_python_without_the_packages_is_told_which_one_has_them(tmp_path):
     """By every program, in one sentence, and not by a traceback."""
     venv.create(tmp_path / "bare", symlinks=True, with_pip=False)
     programs = sorted(path.name for path in SRC.glob("*.py") if path.name not in ("run.py", "command.py"))
-    assert len(programs) == 11
+    assert len(programs) == 13
     words = {"play.py": ["MineSweeper"], "replay.py": ["x", "--gif=x.gif"], "clone.py": ["x"]}
     words["convert.py"] = ["x", "--config=iqn", "--env-config=racing"]
     words |= {"watch.py": ["latest"], "diagnose.py": ["latest"], "browse.py": ["."], "report.py": ["."]}
+    words |= {"doctor.py": ["latest"], "probe.py": ["--config=vdn"]}
     words["suite.py"] = ["status", "skirmish_quick"]
     # where packages are that another test's processes need
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

@@ -7,7 +7,7 @@ from typing import Any
 from dash import Dash
 
 from browser.page.parts.context import Context
-from browser.page.run import console, curves, facts, files, inside, notes
+from browser.page.run import console, curves, doctor, facts, files, inside, notes
 from browser.page.run.request import RunRequest
 
 
@@ -37,6 +37,7 @@ CARDS = (
     Card("time", facts.time, facts.progress, narrow=True),
     Card("machine", facts.machine, narrow=True),
     Card("crash", facts.crash),
+    Card("doctor", doctor.draw, doctor.follows),
     Card("sessions", facts.sessions),
     Card("panel", facts.panel),
     Card("config", facts.config),
