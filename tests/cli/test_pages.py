@@ -35,7 +35,7 @@ def test_help_fits_a_terminal_and_names_every_program():
     assert len(page().splitlines()) <= 56
     assert max(map(len, page().splitlines())) <= 80
     programs = {path.name for path in MAIN.parent.glob("*.py")} - {"run.py", "command.py"}
-    assert len(programs) == 11
+    assert len(programs) == 13
     for program in programs:
         assert f"python src/{program}" in page()
     for folder in ("runs/", "sacred/", "models/", "replays/", "tb_logs/"):
