@@ -142,8 +142,8 @@ def outcomes_of(
 
 
 def _outcome(probe: Probe, config: dict, continuous: bool) -> Outcome:
-    if probe.game == "memory" and not has_memory(config):
-        return Outcome(probe.game, UNSUITED, f"agent={config['agent']} has no memory")
+    if probe.game == "memory" and (part := without_memory(config)):
+        return Outcome(probe.game, UNSUITED, f"{part} has no memory")
     figures, started = _Figures(), time.monotonic()
     try:
         with TemporaryDirectory(prefix="muster-") as folder:
@@ -174,10 +174,16 @@ def config_of(
     return recursive_dict_update(config, budget), continuous
 
 
-def has_memory(config: Mapping[str, Any]) -> bool:
-    """Whether the agent's network declares a memory; one that declares nothing may have one."""
+def without_memory(config: Mapping[str, Any]) -> str:
+    """The part that has none: the agent's network, or a critic that values actions, as COMA's; "" if all have one.
+
+    Parts that declare nothing may have one.
+    """
     entry = AGENTS.entry(config["agent"])
-    return not entry.declared or (bool(entry.traits.get("memory")) and config.get("use_rnn", True))
+    if entry.declared and not (entry.traits.get("memory") and config.get("use_rnn", True)):
+        return f"agent={config['agent']}"
+    of_actions = LEARNERS.entry(config["learner"]).traits.get("values") == "actions"
+    return f"critic={config['critic']}" if of_actions else ""
 
 
 def _budget(config: Mapping[str, Any]) -> dict[str, Any]:
