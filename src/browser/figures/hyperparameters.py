@@ -19,6 +19,8 @@ LOG_FROM = 20.0
 # words on an axis, and their characters
 MOST_WORDS = 20
 _LONGEST = 28
+# a share of the variance, and a rank correlation, of which a trend is named
+_TELLING, _CLEAR = 0.05, 0.3
 _COLUMNS = 3
 # shades of lines, and ticks of an axis
 _LEVELS = 24
@@ -128,7 +130,7 @@ def setting_scatters(
 
 
 def importance_bars(importances: Sequence[Importance]) -> go.Figure:
-    """What each key explains of the scores' variance, the most first; the sign of a trend stands beside its bar."""
+    """What each key explains of the scores' variance, the most first; a clear trend stands beside its bar."""
     known = [one for one in importances if math.isfinite(one.share)]
     figure = go.Figure(
         go.Bar(
@@ -144,15 +146,16 @@ def importance_bars(importances: Sequence[Importance]) -> go.Figure:
             "<br>n = %{customdata[1]} runs<extra></extra>",
         )
     )
-    figure.update_layout(template=TEMPLATE, height=110 + 30 * max(1, len(known)), margin={"t": 12, "r": 90})
+    figure.update_layout(template=TEMPLATE, height=110 + 30 * max(1, len(known)), margin={"t": 12, "r": 130})
     figure.update_xaxes(title_text="Share of the scores' variance", range=[0, 1.02], tickformat=".0%")
     return figure.update_yaxes(type="category", autorange="reversed")
 
 
 def _trend(one: Importance) -> str:
-    if not math.isfinite(one.trend) or abs(one.trend) < 0.1:
+    """In words, of a key that explains something."""
+    if one.share < _TELLING or not math.isfinite(one.trend) or abs(one.trend) < _CLEAR:
         return ""
-    return f"{'higher' if one.trend > 0 else 'lower'} is better"
+    return "scores rise with it" if one.trend > 0 else "scores fall with it"
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def test_settings_are_drawn_beside_scores_the_most_important_first(context):
     assert best.y[3] > 0.95 and " · qmix" in best.text[0] and best.text[0].endswith("lr: 0.01")
     bars = shown["h-bars"].data[0]
     assert list(bars.y) == ["lr", "name", "batch_size"] and bars.x[0] > bars.x[1] > 0.2 and bars.x[2] == 0
-    assert bars.text[0] == "higher is better" and bars.text[2] == ""
+    assert bars.text[0] == "scores rise with it" and bars.text[2] == ""
     points = shown["h-points"]
     assert points.layout.xaxis.type == "log" and points.layout.xaxis2.type == "category"
     assert {trace.name for trace in points.data} == {"qmix", "vdn"}
