@@ -34,7 +34,7 @@ VERBS = {
     "browse": Verb("", "open the runs in the web browser", "browse"),
     "report": Verb("", "one HTML file of runs, and figures for papers", "report"),
     "doctor": Verb("RUN", "why it does not learn", "doctor"),
-    "probe": Verb("--config=ALG", "six tiny games show what a learner lacks", "probe"),
+    "probe": Verb("", "six tiny games that show what a learner lacks", "probe"),
     "diagnose": Verb("RUN", "its times, monitored values and machine", "diagnose"),
     "suite": Verb("run FILE", "many runs by one command", "suite"),
     "search": Verb("", "grids of values in EPyMARL's form", "search"),
