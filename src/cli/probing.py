@@ -190,7 +190,7 @@ def _budget(config: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with which a healthy learner solves a game in seconds, in the place of the preset's."""
     buffer = ChosenParts(config).name("buffer")
     on_policy = buffer == "rollout" or LEARNERS.entry(config["learner"]).traits.get("on_policy", False)
-    steps = 8_000 if on_policy else 3_000 if buffer == "transitions" else 5_000
+    steps = 12_000 if on_policy else 3_000 if buffer == "transitions" else 5_000
     every = steps // 20
     found: dict[str, Any] = {"seed": 1, "use_cuda": False, "t_max": steps, "timer": "off"}
     found |= {"gamma": GAMMA, "lr": 0.005, "critic_lr": 0.005, "optimizer": "adam", "rnn_hidden_dim": 32}
@@ -206,7 +206,8 @@ def _budget(config: Mapping[str, Any]) -> dict[str, Any]:
     if config["runner"] == "episode":
         found["runner"] = "parallel"
     if buffer == "rollout" and config["runner"] == "rollout":
-        found["rollout_steps"] = 4
+        # whole episodes of two steps and their closing state: each step counts alike in means
+        found["rollout_steps"] = 6
     if buffer == "transitions":
         found |= {"batch_size": 64, "samples_per_insert": 32, "random_steps": 200, "critic_hidden_dim": 32}
     if 0 < (config.get("target_update_interval_or_tau") or 0) < FOLLOWS:
