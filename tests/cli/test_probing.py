@@ -18,7 +18,7 @@ def verdicts(algorithm, games, **settings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["vdn", "iqn"])
+@pytest.mark.parametrize("algorithm", ["vdn", "iqn", "ia2c"])
 def test_presets_pass(algorithm):
     expected = dict.fromkeys(GAMES, PASSED)
     if algorithm == "iqn":
