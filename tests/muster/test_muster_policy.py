@@ -42,16 +42,17 @@ def test_it_decides_as_the_run_does_step_after_step(run, played):
 
 def test_many_environments_are_as_many_single_ones(run):
     rng = np.random.default_rng(0)
-    obs, legal = rng.normal(size=(6, 3, 3, 30)).astype(np.float32), rng.integers(0, 2, (6, 3, 3, 9))
-    legal[..., 1] = 1
+    # faint observations and larger weights make much of last actions and memory
+    obs = rng.normal(scale=0.05, size=(12, 3, 3, 30)).astype(np.float32)
+    legal = rng.integers(0, 2, (12, 3, 3, 9)) | np.eye(9, dtype=int)[1]
     many, *single = (run.load() for _ in range(4))
-    for policy in (many, *single):  # of larger weights, which make much of last actions and memory
+    for policy in (many, *single):
         for weights in policy._mac.parameters():
             weights.data *= 6
-    for t in range(6):
-        if t == 4:  # another episode begins in one of them
-            many.reset([False, True, False])
-            single[1].reset()
+    for t in range(12):
+        if t in (4, 7, 10):  # another episode begins in one of them
+            many.reset(np.arange(3) == t % 3)
+            single[t % 3].reset()
         expected = [one.act(o, m) for one, o, m in zip(single, obs[t], legal[t], strict=True)]
         assert many.act(obs[t], legal[t]).tolist() == np.stack(expected).tolist(), t
     assert np.take_along_axis(legal[-1], np.stack(expected)[..., None], -1).all()
