@@ -23,6 +23,14 @@ from utils.files.yaml_files import load_yaml  # noqa: E402
 DOCS, SITE = ROOT / "docs", ROOT / "docs" / "site"
 # the classes of the programming interface by page
 INTERFACE = {
+    "import muster": [
+        "muster.training:train",
+        "muster.trained:Run",
+        "muster.policy:load",
+        "muster.policy:Policy",
+        "muster.making:make",
+        "experiment.callbacks:Callback",
+    ],
     "Batches and buffers": ["components.episode_buffer:EpisodeBatch", "components.episode_buffer:ReplayBuffer"],
     "Environments": [
         "envs.multiagentenv:MultiAgentEnv",
@@ -149,9 +157,12 @@ def _write_interface(folder: Path) -> None:
 
 
 def _documented(target: str, whole: bool = True) -> str:
-    """The docstrings of a class, `module:Name`, with its methods; not `whole`: besides the page where it is indexed."""
+    """The docstrings of `module:name`, of a class with its methods; not `whole`: not indexed, as another page does."""
+    name = target.replace(":", ".")
+    if target.partition(":")[2].islower():
+        return f"```{{eval-rst}}\n.. autofunction:: {name}\n```"
     options = ":members:" if whole else ":no-index:\n   :members: train"
-    return f"```{{eval-rst}}\n.. autoclass:: {target.replace(':', '.')}\n   {options}\n```"
+    return f"```{{eval-rst}}\n.. autoclass:: {name}\n   {options}\n```"
 
 
 def main(arguments: Sequence[str]) -> int:
