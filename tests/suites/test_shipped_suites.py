@@ -9,6 +9,8 @@ from standins import ROOT
 from suites.command.runs import checked_runs, checked_search, is_current
 from suites.plan.expansion import expanded
 from suites.plan.suite_file import read_suite, suite_names, suite_path
+from utils.config.merging import config_path
+from utils.files.yaml_files import load_yaml
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +49,20 @@ def test_ppo_makes_fewer_epochs_on_hard_maps():
     assert settings["mappo_smac", "5m_vs_6m"] == {"t_max": 2050000, "epochs": 10, "eps_clip": 0.05}
     assert settings["ippo_smac", "corridor"]["epochs"] == 5
     assert settings["qmix_smac", "corridor"] == settings["mappo_smac", "3m"] == {"t_max": 2050000}
+
+
+@pytest.mark.parametrize(
+    "preset, algorithm, task",
+    [
+        ("ippo_lbf", "ippo", "lbforaging:Foraging-15x15-3p-5f-v3"),
+        ("mappo_mpe", "mappo", "pz-mpe-simple-spread-v3"),
+    ],
+)
+def test_presets_of_families_are_what_the_benchmark_runs(preset, algorithm, task):
+    settings = {(p.algorithm, p.map): p.settings for p in expanded(read_suite(suite_path("muster_benchmark")))}
+    run = {**load_yaml(config_path(algorithm, "algs")), **settings[algorithm, task]}
+    own = load_yaml(config_path(preset, "algs"))
+    assert {key: run[key] for key in own if key != "name"} == {key: own[key] for key in own if key != "name"}
 
 
 def test_the_files_of_the_page_are_ones(tmp_path):
