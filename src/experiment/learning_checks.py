@@ -214,6 +214,9 @@ def _distance(these: dict[str, th.Tensor], those: dict[str, th.Tensor]) -> float
 def _copy(learner: Any) -> Any:
     """A learner to try things with. Raises NotCopiedError: it cannot be copied."""
     kept = {id(part): part for part in (vars(learner).get("logger"), vars(learner).get("args")) if part is not None}
+    for mac in (learner.mac, vars(learner).get("target_mac")):
+        if mac is not None:
+            mac.init_hidden(1)  # memories of the last update have a graph, and are not copied
     try:
         return copy.deepcopy(learner, kept)
     except (TypeError, RuntimeError) as error:

@@ -30,6 +30,11 @@ class SACLearner(OffPolicyLearner):
     With `critic: q_central`, the other agents' actions are those of the batch where an agent's policy learns.
     """
 
+    @property
+    def without_gradient(self) -> dict[str, str]:
+        """See `experiment.learning_checks.excuses`."""
+        return {} if self.args.tune_entropy else {"temperature.*": "tune_entropy=False"}
+
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         args = self.args
