@@ -11,7 +11,7 @@ from typing import Any
 from checks.parts import ChosenParts
 from cli.compose import compose_config, taken
 from envs.contract.arguments import require_choice
-from envs.probes import GAMES
+from envs.probes import GAMES, register
 from learners import REGISTRY as LEARNERS
 from modules.agents import REGISTRY as AGENTS
 from run import run
@@ -165,9 +165,9 @@ def config_of(
     composed = compose_config(algorithm, "two_step", {}, settings)
     preset = composed.config
     continuous = preset["mac"] == "actor_mac" and "deviation" in preset
+    register()
     preset["env"], preset["env_args"] = "probe", {"game": probe.game, "continuous": continuous}
     preset["env_args"]["n_agents"] = probe.n_agents
-    preset["plugins"] = [*preset.get("plugins", []), "envs.probes"]
     known, given = taken(composed, settings, True, texts)
     config = recursive_dict_update(known, given)
     budget = {key: value for key, value in _budget(config).items() if key not in settings}

@@ -1,6 +1,6 @@
-"""Six tiny games of one answer each, on which a learner shows what is broken (src/probe.py); also a plugin.
+"""Six tiny games of one answer each, on which a learner shows what is broken (src/probe.py).
 
-`plugins=["envs.probes"] env=probe` makes them an environment of any run.
+`plugins=["envs.probe_plugin"] env=probe` makes them an environment of any run.
 """
 
 from typing import Any
@@ -94,7 +94,7 @@ class ProbeGame:
         """There is nothing to free."""
 
 
-if "probe" not in REGISTRY:
-    REGISTRY.declare(
-        "probe", "envs.probes:ProbeGame", "six games of one answer each, for src/probe.py", reaches=REACHES, light=True
-    )
+def register() -> None:
+    """Make them known as env=probe."""
+    description = "six games of one answer each, for src/probe.py"
+    REGISTRY.declare("probe", "envs.probes:ProbeGame", description, reaches=REACHES, light=True)

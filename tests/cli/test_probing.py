@@ -2,15 +2,22 @@
 
 import pytest
 
+import broken_learners
 from broken_learners import BROKEN
 from cli.probing import FAILED, PASSED, UNSUITED, outcomes_of, require_games
 from envs.probes import GAMES, ProbeGame
+from own_parts import registries_restored
 from probe import main as probe
-from standins import ROOT
 from utils.errors import ConfigError
 
-PLUGIN = str(ROOT / "tests" / "support" / "broken_learners.py")
 ORDER = list(GAMES)
+
+
+@pytest.fixture(autouse=True)
+def broken_parts():
+    with registries_restored():
+        broken_learners.register()
+        yield
 
 
 def verdicts(algorithm, games, **settings):
@@ -28,7 +35,7 @@ def test_presets_pass(algorithm):
 
 @pytest.mark.slow
 def test_a_plain_learner_of_the_users_passes():
-    assert verdicts("iql", ORDER, plugins=[PLUGIN], learner="Plain") == dict.fromkeys(GAMES, PASSED)
+    assert verdicts("iql", ORDER, learner="Plain") == dict.fromkeys(GAMES, PASSED)
 
 
 @pytest.mark.slow
@@ -37,7 +44,7 @@ def test_a_broken_learner_is_caught_by_the_probe_that_shows_it(learner, preset, 
     """It passes the probe before that one, and fails this; where policy and values share a network, only the latter."""
     before = 1 if preset == "iql" else 0
     games = ORDER[max(0, ORDER.index(game) - before) : ORDER.index(game) + 1]
-    found = verdicts(preset, games, plugins=[PLUGIN], learner=learner)
+    found = verdicts(preset, games, learner=learner)
     assert found == {**dict.fromkeys(games, PASSED), game: FAILED}
 
 

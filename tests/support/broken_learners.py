@@ -116,9 +116,13 @@ BROKEN = {
     OtherAgentsActions: ("iql", "joint"),
     ForgetsInTraining: ("iql", "memory"),
 }
-OF_PPO = REGISTRY.entry("ppo_learner")
-for learner in (Plain, *BROKEN):
-    if issubclass(learner, PPOLearner):
-        REGISTRY.declare(learner.__name__, learner, "broken", options=OF_PPO.options, **OF_PPO.traits)
-    else:
-        REGISTRY[learner.__name__] = learner
+
+
+def register():
+    """Make them known, as a plugin of theirs would."""
+    of_ppo = REGISTRY.entry("ppo_learner")
+    for learner in (Plain, *BROKEN):
+        if issubclass(learner, PPOLearner):
+            REGISTRY.declare(learner.__name__, learner, "broken", options=of_ppo.options, **of_ppo.traits)
+        else:
+            REGISTRY[learner.__name__] = learner
