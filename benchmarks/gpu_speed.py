@@ -99,7 +99,8 @@ def rate(run: Run, threads: int, device: str, seconds: float, parts: bool, words
     args = SimpleNamespace(**config, device=device, unique_token="benchmark")
     console = SimpleNamespace(debug=_silent, info=_silent, warning=_silent)
     assembled = assemble(args, SimpleNamespace(log_stat=_silent, console_logger=console))
-    loop = TrainingLoop(args, assembled, SimpleNamespace(console_logger=console, episode=0), None, StopSignals())
+    logger = SimpleNamespace(console_logger=console, episode=0, moved=_silent)
+    loop = TrainingLoop(args, assembled, logger, None, StopSignals())
 
     def window(least: float, most: float, updates: int = 0) -> tuple[float, int]:
         """Steps a second and updates of so much time, or more until there were so many updates."""

@@ -7,6 +7,8 @@ TEST = "test_"
 EPISODES = {
     "return_mean": "mean return of the episodes; of several agents the sum of what the team was paid",
     "return_std": "deviation of these returns",
+    "<agent>_return_std": "deviation of one agent's returns, with a reward for each (agent_0_return_mean: their mean); "
+    "total_return_std: of the sums over agents",
     "ep_length_mean": "mean steps of an episode",
     "<group>/return_mean": "mean return of one group of agents; <group>/return_std its deviation",
     "episode_limit_mean": "share of the episodes that ended because their time was up, where the environment says so",
@@ -40,5 +42,7 @@ DIAGNOSTICS = {
     "calls/<part>": "how often it has run",
     "longest/<part>": "seconds of its longest run",
     "monitor/<name>/<figure>": "a value that code watches with `monitor`",
+    "histogram/<name>/<bin>": "how many numbers of a watched tensor are in a bin, with histograms",
+    "rollout/<name>": "what rollouts are made of, for doctor.py",
     "machine/<name>": "of the machine, with machine_interval",
 }

@@ -80,6 +80,7 @@ def test_an_update_tells_acting_that_weights_have_changed():
     loop = TrainingLoop.__new__(TrainingLoop)
     loop.state, loop.collection = LoopState(), SimpleNamespace(weights_changed=False)
     loop.parts = SimpleNamespace(diagnostics=SimpleNamespace())
+    loop.logger, loop._callbacks = SimpleNamespace(moved=lambda: None), None
     learner = SimpleNamespace(train=lambda *_: None, skipped_updates=0)
     loop._update(SimpleNamespace(learner=learner), SimpleNamespace(scheme={}), 0)
     assert loop.collection.weights_changed and loop.state.updates == 1

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from envs.multiagentenv import MultiAgentEnv
-from muster.testing import RecordingLogger
+from muster.testing.recording_logger import RecordingLogger
 
 __all__ = ["RecordingLogger"]
 

@@ -143,7 +143,8 @@ def train(tmp_path, monkeypatch, algorithm, environment, **changes):
         config["samples_per_insert"] = config["batch_size"] * min(1, 4 * UPDATES * delayed / config["t_max"])
     updates, logged = watch_updates(monkeypatch, config["learner"]), logged_statistics(monkeypatch)
     assert run(config) is not None
-    assert [key for key in logged if not is_described(key, config["learner"], config["env"])] == []
+    undescribed = [key for key in logged if not is_described(key, config["learner"], config["env"])]
+    assert not undescribed, undescribed
     return updates
 
 

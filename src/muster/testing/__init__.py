@@ -6,8 +6,12 @@ def test_my_learner():
     check_learner(MyLearner, mixer="qmix")
 """
 
-from muster.testing.checks import check_agent, check_learner
-from muster.testing.made import SIZES, RecordingLogger, empty_batch, fill, make_args, random_batch
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from muster.testing.checks import check_agent, check_learner
+    from muster.testing.made import SIZES, empty_batch, fill, make_args, random_batch
+    from muster.testing.recording_logger import RecordingLogger
 
 __all__ = [
     "SIZES",
@@ -19,3 +23,16 @@ __all__ = [
     "make_args",
     "random_batch",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'muster.testing' has no attribute '{name}'")
+    if name == "RecordingLogger":
+        from muster.testing.recording_logger import RecordingLogger
+
+        return RecordingLogger
+    # with torch
+    from muster.testing import checks, made
+
+    return getattr(checks if name.startswith("check_") else made, name)

@@ -15,7 +15,8 @@ from controllers import REGISTRY as controllers
 from experiment.learning_checks import faults_of_learning, networks_of, weights_of
 from learners import REGISTRY as learners
 from modules.agents import REGISTRY as agents
-from muster.testing.made import RecordingLogger, fill, make_args, random_batch
+from muster.testing.made import fill, make_args, random_batch
+from muster.testing.recording_logger import RecordingLogger
 from utils.config.registry import Registry
 from utils.tensors.redirected import redirected
 

@@ -1,8 +1,6 @@
 """Arguments, batches and a logger for parts that are tried without a run."""
 
 import copy
-import logging
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -72,22 +70,3 @@ def fill(parameters: Iterable[th.Tensor], seed: int = 0, scale: float = 0.3) -> 
     with th.no_grad():
         for parameter in parameters:
             parameter.copy_(scale * th.randn(parameter.shape, generator=generator))
-
-
-class RecordingLogger:
-    """Has the calls of `records.logger.Logger` that runners and learners use, and keeps what is logged.
-
-    Attributes:
-        values: of each statistic its steps and values.
-    """
-
-    def __init__(self) -> None:
-        self.console_logger = logging.getLogger("test")
-        self.values: dict[str, list[tuple[int, float]]] = defaultdict(list)
-
-    def log_stat(self, key: str, value: float, t: int, to_sacred: bool = True) -> None:
-        self.values[key].append((t, float(value)))
-
-    def last(self) -> dict[str, float]:
-        """The newest value of every statistic."""
-        return {key: values[-1][1] for key, values in self.values.items()}

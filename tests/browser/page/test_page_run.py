@@ -65,7 +65,11 @@ def test_its_cards_follow_its_files(root):
         assert [name for name, card in zip(live, cards, strict=True) if card is not no_update] == ["files"]
     write_log(root, "t", [(t, 0, t, "test_return_mean", 1.0) for t in (0, 10)])
     *cards, _ = view.refreshed(context, "2", revisions)
-    assert [name for name, card in zip(live, cards, strict=True) if card is not no_update] == ["time", "files"]
+    assert [name for name, card in zip(live, cards, strict=True) if card is not no_update] == [
+        "time",
+        "doctor",
+        "files",
+    ]
 
 
 def test_its_output_and_its_curves_follow_its_files(root):
