@@ -7,8 +7,8 @@ TEST = "test_"
 EPISODES = {
     "return_mean": "mean return of the episodes; of several agents the sum of what the team was paid",
     "return_std": "deviation of these returns",
-    "<agent>_return_std": "deviation of one agent's returns, with a reward for each (agent_0_return_mean: their mean); "
-    "total_return_std: of the sums over agents",
+    "<agent>_return_mean": "with a reward for each agent: mean return of one (agent_0, ...) and of their sum (total)",
+    "<agent>_return_std": "deviation of these returns",
     "ep_length_mean": "mean steps of an episode",
     "<group>/return_mean": "mean return of one group of agents; <group>/return_std its deviation",
     "episode_limit_mean": "share of the episodes that ended because their time was up, where the environment says so",
