@@ -120,7 +120,8 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     timed(buffer, "sample", "sample")
     timed(learner, "train", "train")
 
-    loop = TrainingLoop(args, parts, SimpleNamespace(console_logger=console, episode=0), None, StopSignals())
+    logger = SimpleNamespace(console_logger=console, episode=0, moved=lambda: None)
+    loop = TrainingLoop(args, parts, logger, None, StopSignals())
     # tests are not measured
     args.test_interval, args.t_max, loop.state.last_test_T = 10**12, 10**12, 0
 
