@@ -70,12 +70,16 @@ def registered(monkeypatch):
 @pytest.mark.parametrize("ends", [True, False])
 def test_rollouts_are_looked_at(tmp_path, ends):
     config = small_config(tmp_path, env="metres", env_args={"ends": ends})
+    noted = []
     with assembled(config) as parts:
-        vitals = Vitals(parts.runner.spec, NOWHERE, interval=100)
+        kept = SimpleNamespace(t_env=12, note_rollouts=noted.append)
+        vitals = Vitals(parts.runner.spec, kept, interval=100)
         vitals.look(parts.collection.take().batch, 6)
         vitals.look(parts.collection.take().batch, 12)
         vitals.write()
         found = {name: curve.value.tolist() for name, curve in vitals.curves().items()}
+    # for the page and doctor.py, too
+    assert noted == [{name: value for name, (value,) in found.items()}]
     # the closing state, which is filled, is looked at, too: seven observations of each agent
     assert found == {
         "ended": [2], "cut_off": [0 if ends else 2], "obs_largest": [51],
