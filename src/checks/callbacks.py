@@ -39,7 +39,7 @@ def callbacks_of(entries: Sequence[Any]) -> list[Named]:
             a function whose name is one of them; or a mapping {hook: "file.py:function"}.
 
     Raises:
-        ConfigError: there is no such module or name, or it is none of these.
+        ConfigError: there is no such module or name, or it is another kind of object.
     """
     found: list[Named] = []
     for entry in entries:

@@ -32,8 +32,8 @@ PASSED, FAILED, UNSUITED = "passed", "failed", "not played"
 class Probe:
     """One game: how many agents play it, what must come out, and what is broken otherwise.
 
-    `judge`: of the last statistics, of the config, and of whether actions are continuous: whether it passed (None: it
-    cannot be told), and why.
+    `judge`: of the last statistics, of the config, and of whether actions are continuous: whether it passed (None:
+    these do not say), and why.
     """
 
     game: str
