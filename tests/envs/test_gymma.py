@@ -9,6 +9,7 @@ import pytest
 from pettingzoo.classic.tictactoe import tictactoe
 
 import pairs
+import vector_standins
 from envs.contract.validation import InvalidEnvironmentError
 from envs.pettingzoo.environment import PettingZoo
 from envs.pettingzoo.gymma import Gymma
@@ -102,6 +103,7 @@ def test_ids_of_pettingzoo_are_epymarls():
         ({"key": "pz-mpe-simple-sprad-v3"}, "no module 'mpe2.simple_sprad_v3'. Did you mean 'mpe2.simple_spread_v3'"),
         ({"key": "Pair-v0", "ennds": "all"}, "takes no 'ennds'. Did you mean 'ends'"),
         ({"key": "Pair-v0", "time_limit": 0}, "time_limit is 0"),
+        ({"key": f"{vector_standins.__file__}:Next"}, "is many copies itself .* Name the class of one copy"),
         ({"key": "vmas-balance"}, r"needs the package 'vmas', .*: pip install \"vmas\[gymnasium\]==1.5.2\""),
         ({"key": "rware:rware-tiny-2ag-v2", "compiled": False}, "needs the package 'rware', .* pip install rware"),
     ],

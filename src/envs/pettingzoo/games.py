@@ -9,6 +9,7 @@ from envs.contract.optional import require
 from envs.contract.reaches import OF_ALL, before_colon, importing, nowhere
 from envs.families import installing
 from envs.gymnasium import tasks
+from envs.gymnasium.vector_forms import is_vectorised
 from envs.pettingzoo import modules, opponents
 from envs.pettingzoo.tuples import TupleGame
 from envs.pettingzoo.zoo import WORDS
@@ -43,8 +44,19 @@ def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
     if named and not GYMNASIUM.fullmatch(key) and (game := modules.made_by(key, kwargs)) is not None:
         return game
     if named or GYMNASIUM.fullmatch(key):
+        _refuse_copies(key)
         return TupleGame(tasks.made(key, time_limit, kwargs), key)
     return modules.made(key, time_limit, kwargs)
+
+
+def _refuse_copies(key: str) -> None:
+    """Raises ConfigError: the key names a `gymnasium.vector.VectorEnv`, whose rewards and ends are not by agent."""
+    if is_vectorised(key):
+        raise ConfigError(
+            f"env_args.key={quoted(key)} is many copies itself (a gymnasium.vector.VectorEnv), which have one reward "
+            "each, and no agents. Name the class of one copy, which vector_env=workers or in_process multiplies; or "
+            "--env-config=gymnasium, which plays it as it is, one agent with an action for each entry of the tuple."
+        )
 
 
 def require_arguments(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> None:
