@@ -23,17 +23,17 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: train race browse test test-fast lint format check-tests check-fast reference tables docs mutants wheel
 
 train: $(VENV)/.core
-	$(BIN)/python src/main.py --config=mappo --env-config=skirmish with env_args.map_name=3m batch_size_run=32 \
+	./muster --config=mappo --env-config=skirmish with env_args.map_name=3m batch_size_run=32 \
 		lr=0.001 critic_lr=0.001 t_max=150000 test_interval=10000 log_interval=40000 seed=1 \
 		save_model=True save_replay=True use_tensorboard=True
 
 race: $(VENV)/.core
-	$(BIN)/python src/main.py --config=iqn_race --env-config=racing with seed=1 env_args.time_limit=1200 \
+	./muster --config=iqn_race --env-config=racing with seed=1 env_args.time_limit=1200 \
 		env_args.reward_per_m_advanced_along_centerline=0.1 env_args.zones_ahead=15 env_args.start_anywhere=0.5 \
 		save_model=True save_replay=True
 
 browse: $(VENV)/.browser
-	$(BIN)/python src/browse.py $(RESULTS)
+	./muster browse $(RESULTS)
 
 test: lint check-tests
 

@@ -351,7 +351,7 @@ main() {
         "install_$part"
     done
     if [[ $parts == *game* ]] && ! $dry_run; then
-        say "Done. To see it work: .venv/bin/python src/main.py --config=qmix_smac --env-config=sc2 with env_args.map_name=3m"
+        say "Done. To see it work: ./muster --config=qmix_smac --env-config=sc2 with env_args.map_name=3m"
         [[ $SC2PATH == "$usual" ]] || say "Before a run: export SC2PATH=$SC2PATH"
     fi
 }

@@ -20,7 +20,7 @@ def main() -> NoReturn:
 
         complete()
     from cli.command import run_command, start
-    from cli.verbs import completion_script, main_words, run_program
+    from cli.verbs import completion_script, main_words, run_pip, run_program
 
     found: list[list[str] | None] = []
     if code := run_command(lambda: found.append(main_words(words)), "nothing has started."):
@@ -29,6 +29,8 @@ def main() -> NoReturn:
         from main import be_process
 
         be_process(found[0])
+    if words[0] == "pip":
+        sys.exit(run_pip(words[1:]))
     if words[0] == "completion":
         sys.exit(run_command(lambda: print(completion_script(words[1:]), end=""), "nothing has started."))
     start(lambda: run_program(words))

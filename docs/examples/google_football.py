@@ -1,6 +1,6 @@
 """Google Research Football (Kurach et al. 2020) for `--env-config=gymma`, on a machine that has the package gfootball.
 
-    python src/main.py --config=mappo --env-config=gymma with env_args.key=docs/examples/google_football.py:Football \
+    ./muster --config=mappo --env-config=gymma with env_args.key=docs/examples/google_football.py:Football \
         env_args.env_name=academy_3_vs_1_with_keeper env_args.players=3 env_args.time_limit=400
 """
 

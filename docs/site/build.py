@@ -106,7 +106,7 @@ def _algorithm(name: str, head: str, runs: list[RunCurve], folder: Path) -> str:
     blocks = [
         f"# {name}",
         head,
-        f"```bash\npython src/main.py --config={name} --env-config=ENVIRONMENT with ...\n```",
+        f"```bash\n./muster --config={name} --env-config=ENVIRONMENT with ...\n```",
         f"The file is `config/algs/{name}.yaml`.",
         "## Parts",
         "\n".join(["| key | part | what it is |", "| --- | --- | --- |", *parts]),

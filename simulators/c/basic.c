@@ -1,7 +1,7 @@
 /* Basic in C: the game of simulators/basic.py, which describes it.
 
        cc -O2 -o basic simulators/c/basic.c
-       python src/main.py --config=ppo --env-config=dots with env_args.executable=./basic */
+       ./muster --config=ppo --env-config=dots with env_args.executable=./basic */
 
 #define _GNU_SOURCE /* for what the header uses of POSIX */
 #define DOTS_SIMULATOR_IMPLEMENTATION

@@ -29,6 +29,8 @@ def complete() -> NoReturn:
     first = words[start] if len(words) > start else ""
     if first == "completion":
         _answer(_skipping(1), _words(SHELLS))
+    elif first == "pip":
+        _answer(_skipping(1), _words(("install",)))
     elif first in VERBS and not VERBS[first].option:
         # the first word after `suite` is one of its commands
         _skipping(2 if first == "suite" and len(words) > start + 1 else 1)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, get_args, get_origin
 from envs import REGISTRY, about, live_options
 from utils.config.merging import CONFIG_DIR, config_names
 from utils.files.yaml_files import load_yaml
+from utils.own_commands import as_documented
 from vector_envs.instances import constructor_of
 
 PREFIX = "env_args."
@@ -88,7 +89,9 @@ def commented(text: str) -> str:
     said = about(named[1]).arguments if named else {}
 
     def with_meaning(line: re.Match) -> str:
-        return f"  {line[1]}: {line[2]} # {said[line[1]]}" if line[1] in said else line[0]
+        if line[1] not in said:
+            return line[0]
+        return f"  {line[1]}: {line[2]} # {as_documented(said[line[1]])}"
 
     def block(found: re.Match) -> str:
         return re.sub(r"^  (\w+): (.*?)(?: +# .*)?$", with_meaning, found[0], flags=re.M)

@@ -34,10 +34,8 @@ Experiment
   --help KEY           meaning of a key or statistic (all: docs/reference.md)
   Later ones win: config/default.yaml, the environment, the algorithm, with.
 
-Commands (Sacred's; without one, the experiment runs)
+Sacred's commands (without one, the experiment runs) and options
   print_config         the merged config; save_config: into a file
-
-Options (Sacred's)
   -n, --name NAME      of the run in Sacred's record; -c, --comment TEXT: on it
   -u, --unobserved     keep no record of the run
   -l, --loglevel LEVEL DEBUG to ERROR; -d, --debug: tracebacks; -h: this page

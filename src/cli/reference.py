@@ -21,6 +21,7 @@ from utils.config.registry import loaded_plugins
 from utils.config.renamed_keys import KEYS, nearest_key
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
+from utils.own_commands import as_documented
 from utils.plain_values import quoted
 
 DEFAULTS, REFERENCE = CONFIG_DIR / "default.yaml", CONFIG_DIR.parent / "docs" / "reference.md"
@@ -196,7 +197,7 @@ def reference() -> str:
         tables.setdefault(next(iter(key.readers)), []).append(_row(cells))
     head = f"{_row(COLUMNS)}\n{_row(['---'] * len(COLUMNS))}"
     keys = "".join(f"\n## {kind}\n\n{head}\n" + "\n".join(rows) + "\n" for kind, rows in tables.items())
-    return HEAD + keys + _presets() + _environments() + _arguments() + _statistics()
+    return as_documented(HEAD + keys + _presets() + _environments() + _arguments() + _statistics())
 
 
 def _presets() -> str:
@@ -257,7 +258,7 @@ def _row(cells: tuple | list) -> str:
 
 def commented(text: str) -> str:
     """config/default.yaml with each key's sentence as its comment."""
-    sentences = {key.name: key.option.sentence for key in all_keys()}
+    sentences = {key.name: as_documented(key.option.sentence) for key in all_keys()}
 
     def with_sentence(line: re.Match) -> str:
         # a user may have added lines

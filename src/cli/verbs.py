@@ -1,12 +1,17 @@
 """The verbs of the command `muster`: the other programs, and options of main.py that are commands of their own."""
 
 import importlib
+import subprocess
+import sys
 from typing import NamedTuple
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.own_modules import own_name
 from utils.plain_values import quoted
+
+# the program of verbs that no other program has
+COMMAND = "command"
 
 
 class Verb(NamedTuple):
@@ -42,7 +47,8 @@ VERBS = {
     "clone": Verb("FOLDER", "a policy that does what a recording shows", "clone"),
     "replay": Verb("FILE", "a replay as GIF or MP4, a race's way as a track", "replay"),
     "convert": Verb("FOLDER", "a model of the weights that Linesight saved", "convert"),
-    "completion": Verb("SHELL", "the script that lets bash, zsh or fish complete", "command"),
+    "pip": Verb("install WHAT", "packages for Muster's Python, such as extras", COMMAND),
+    "completion": Verb("SHELL", "the script that lets bash, zsh or fish complete", COMMAND),
 }
 # Sacred's commands, which stand where verbs do
 OF_SACRED = ("print_config", "save_config", "print_dependencies", "print_named_configs", "help")
@@ -82,6 +88,11 @@ def run_program(words: list[str]) -> int:
     return module.main(words[1:])
 
 
+def run_pip(words: list[str]) -> int:
+    """Run the pip of this process's Python; return its exit code."""
+    return subprocess.run([sys.executable, "-m", "pip", *words], check=False).returncode
+
+
 def completion_script(words: list[str]) -> str:
     """The script for a shell to read, by which it asks the command for completions.
 
@@ -105,7 +116,7 @@ def verb_lines(by_verbs: bool) -> str:
     """The verbs for the help page, as the programs of `src/` (`python src/watch.py RUN`) or as verbs (`watch RUN`)."""
     lines = {}
     for name, verb in VERBS.items():
-        if not verb.description or (not by_verbs and (verb.option or name == "completion")):
+        if not verb.description or (not by_verbs and (verb.option or verb.program == COMMAND)):
             continue
         lines[f"{name} {verb.argument}" if by_verbs else f"python src/{name}.py {verb.argument}"] = verb.description
     width = max(map(len, lines))

@@ -22,6 +22,7 @@ _COMMAND = re.compile(
     rf"(?P<whole>python\s+src/|(?<![\w/.='-])src/|(?<![\w/.='-]))(?P<program>{_PROGRAMS})\.py\b"
     rf"(?: --(?P<verb>{'|'.join(VERBS_OF_MAIN)})(?:=| (?=[\w*])))?"
     r"|make (?P<browse>browse)\b(?: RESULTS=)?"
+    r"|(?<!-m )(?P<pip>pip install (?=\S))"
 )
 _INSTALLATION = re.compile(r"(?P<pip>pip install -r )?requirements(?:-(?P<extra>[a-z]+(?:-[a-z]+)*))?\.txt")
 
@@ -49,16 +50,27 @@ def as_typed(text: str) -> str:
     """A text of ours with its commands as the user types them.
 
     Of `python src/watch.py latest` or `watch.py latest`, by the command `muster`, this makes `muster watch latest`; of
-    `python src/main.py --resume=RUN`, `muster resume RUN`; of `make browse`, `muster browse`. Where Muster is
-    installed, the optional packages of `requirements-envs.txt` are `muster-marl[envs]`.
+    `python src/main.py --resume=RUN`, `muster resume RUN`; of `make browse`, `muster browse`; of `pip install`,
+    in the checkout, `./muster pip install`. Where Muster is installed, the optional packages of
+    `requirements-envs.txt` are `muster-marl[envs]`.
     """
     if by_verbs():
-        text = _COMMAND.sub(_by_verb, text)
+        text = _translated(text, os.environ.get(VARIABLE, "muster"))
     return _INSTALLATION.sub(_as_extra, text) if PREFIX else text
 
 
-def _by_verb(found: re.Match) -> str:
-    word = os.environ.get(VARIABLE, "muster")
+def as_documented(text: str) -> str:
+    """A text of ours with its commands as pages and configs have them."""
+    return _translated(text, "./muster")
+
+
+def _translated(text: str, word: str) -> str:
+    return _COMMAND.sub(lambda found: _by_verb(found, word), text)
+
+
+def _by_verb(found: re.Match, word: str) -> str:
+    if found["pip"]:
+        return found[0] if PREFIX else f"{word} {found[0]}"
     if found["browse"]:
         return f"{word} browse{' ' if found[0].endswith('=') else ''}"
     if found["verb"]:

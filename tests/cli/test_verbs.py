@@ -39,6 +39,13 @@ def test_verbs_of_main_are_its_options(typed, words):
     assert main_words(typed.split()) == words.split()
 
 
+def test_packages_are_installed_beside_muster():
+    """By the pip of the command's own Python, wherever the shell's pip is from."""
+    command = [sys.executable, str(CHECKOUT / "src" / "command.py"), "pip", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": os.defpath})
+    assert done.returncode == 0 and f"{sys.prefix}/" in done.stdout
+
+
 def test_other_verbs_are_programs_and_unknown_ones_are_refused():
     for name, verb in VERBS.items():
         assert verb.option or main_words([name]) is None
@@ -65,8 +72,9 @@ TEXTS = {
     "See python src/suite.py run --help.": "See muster suite run --help.",
     "suite.py tables needs": "muster suite tables needs",
     "src/watch.py plays": "muster watch plays",
+    "with: pip install -r requirements-envs.txt": "with: muster pip install -r requirements-envs.txt",
 }
-OTHERS = ["there is no file /home/me/play.py", "plugins=watch.py", "'main.py'", "pip install -r requirements-envs.txt"]
+OTHERS = ["there is no file /home/me/play.py", "plugins=watch.py", "'main.py'", ".venv/bin/python -m pip install six"]
 
 
 def test_messages_have_the_words_that_were_typed(monkeypatch):

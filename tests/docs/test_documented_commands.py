@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import suite
+from cli.verbs import VERBS, main_words
 from main import main
 from standins import ROOT
 
@@ -17,6 +18,8 @@ QUICK = ("README.md", "docs/from_pymarl.md", "docs/runs.md", "docs/configs.md")
 PLACEHOLDER = re.compile(r"\b(RUN|FILE|PATH|FOLDER|NAME|KEY)\b|<|\$|\.\.\.|\b(mine|mygym)\b")
 # a shell would do more than pass words on
 MORE = re.compile(r"[;&`>]|\s\|\s")
+# a line that starts a program of ours, and the word that is it
+OURS = re.compile(r"(?:^|\s)(?:\./muster|(?:python3? )?src/\w+\.py)\b")
 # they need a run, or have a page of their own
 OF_RUNS = ("--resume", "--evaluate", "--export", "--custom", "--help")
 # refusals that are none of the command's: a package, a game or a file that only the reader has
@@ -25,17 +28,32 @@ ABSENT = re.compile(
 )
 
 
-def commands(page):
-    """The words of every call of main.py in a page, as the shell passes them on."""
+def lines(page):
+    """The command lines of ours in a page: of `./muster`, or as PyMARL types them; of each its whole text and words.
+
+    Words are those that the shell passes on, without the program; None if the line says more than a command.
+    """
     for block in re.findall(r"^ *```bash\n(.*?)^ *```", (ROOT / page).read_text(), re.M | re.S):
         for line in block.replace("\\\n", " ").splitlines():
-            command = line.partition(" #")[0]
-            if "src/main.py" not in command or MORE.search(command) or PLACEHOLDER.search(command):
+            command = line.partition(" #")[0].strip()
+            if not OURS.search(command):
                 continue
-            shell = ["bash", "-fc", f"printf '%s\\0' {command}"]
-            words = subprocess.run(shell, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
-            if not any(word.startswith(OF_RUNS) for word in words):
-                yield words[words.index("src/main.py") + 1 :]
+            words = None
+            if not MORE.search(command) and not PLACEHOLDER.search(command):
+                shell = ["bash", "-fc", f"printf '%s\\0' {command}"]
+                words = subprocess.run(shell, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
+                while not OURS.match(words.pop(0)):
+                    pass
+            yield command, words
+
+
+def commands(page):
+    """The words of every call of main.py in a page; a verb of the command is the option that it stands for."""
+    for command, words in lines(page):
+        if words is not None:
+            words = main_words(words) if "./muster" in command or "src/main.py" in command else None
+        if words is not None and not any(word.startswith(OF_RUNS) for word in words):
+            yield words
 
 
 @pytest.mark.parametrize(
@@ -51,8 +69,19 @@ def test_commands_are_accepted(page, monkeypatch, capsys):
         assert code == 0 or ABSENT.search(out), f"{' '.join(words)}\n{out[-1000:]}"
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_every_line_of_ours_is_found_and_its_verb_exists(page):
+    found = list(lines(page))
+    starts = re.findall(r"^\./muster\b", (ROOT / page).read_text(), re.M)
+    assert sum(command.startswith("./muster") for command, _ in found) >= len(starts)
+    for command, words in found:
+        if words is not None and "./muster" in command:
+            assert main_words(words) is not None or words[0] in VERBS, command
+
+
 def test_there_are_commands():
-    assert len(list(commands("docs/actor_critic.md"))) >= 3
+    # 116 in November 2026
+    assert sum(len(list(commands(page))) for page in PAGES) >= 116
     assert ["--config=qmix", "--env-config=two_step", "with", "t_max=5000", "seed=1"] in list(commands("README.md"))
 
 
