@@ -1,39 +1,30 @@
 """The loop: the runner plays, the buffer keeps, the learner learns; now and then a test, a save, a summary."""
 
 import signal
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from collection import lag_of
 from collection.synchronous import best_episodes
-from components.sampling.compose import Minibatches
-from experiment.ailments import Ailments
 from experiment.assembly import Parts
 from experiment.best_episodes import SavedBestEpisodes
 from experiment.callbacks import Training
-from experiment.contracts import PlainBuffer, PlainLearner
-from experiment.inspection import Inspection
+from experiment.contracts import PlainBuffer
 from experiment.out_of_memory import out_of_memory
 from experiment.rare_infos import RareInfos
 from experiment.replay_recording import save_replay
 from experiment.saved_models import SavedModels
 from experiment.saving import RunSaver
-from experiment.teams import Member
+from experiment.summaries import Summaries
+from experiment.updates import Updates
 from experiment.vitals import Vitals
 from learners.averages import with_averages
-from learners.histograms import keep_histograms
-from learners.non_finite import NonFiniteError, non_finite_part
-from records.layout import FAULTS, RUNS
 from records.logger import Logger
 from utils.errors import MusterError
 from utils.plain_values import counted
 from utils.processes.allocation import FreedMemory
 from utils.processes.stop_signals import Interrupted, StopSignals
 from utils.processes.stopping import StopPlaying
-from utils.timehelper import time_str, time_to_go
 from utils.timing import timed
 
 NONE_LEFT = object()
@@ -58,14 +49,12 @@ class TrainingLoop:
         self.collection, self.state = parts.collection, parts.loop
         self._models = SavedModels(args, parts.models, logger)
         self._best = SavedBestEpisodes(args, parts.models, logger)
-        faults = Path(args.local_results_path, RUNS, args.unique_token, FAULTS)
-        self._inspection = Inspection(faults, parts.models, self.console)
         self._rare_infos = RareInfos(parts.runner, self.console)
         self._vitals = Vitals(parts.runner.spec, parts.diagnostics, args.log_interval)
-        self._ailments = Ailments(vars(args), logger, self._vitals)
         self._freed_memory = FreedMemory()
         self._training, self._callbacks = Training(args, parts, logger, saver), parts.callbacks
-        self._start_time = self._last_time = time.monotonic()
+        self._updates = Updates(args, parts, logger, self._training)
+        self._summaries = Summaries(args, parts, logger, self._updates, self._vitals)
 
     def run(self) -> None:
         """Train to the end.
@@ -74,18 +63,19 @@ class TrainingLoop:
             Interrupted: by a signal; a checkpoint was written.
             MusterError: something failed; the message names the files that were kept.
         """
-        self._start_t = self._last_t = self.collection.t_env
+        begun = self.collection.t_env
+        self._summaries.begin(begun)
         if not self.args.test_nepisode:
             self.state.testing = None  # of a run that stopped within a test, and resumes without
         if not self.saver.resumed:
-            self.state.start_T = self._start_t
+            self.state.start_T = begun
         if limit := self._reached():
             done = f"All {self.args.t_max} steps are done" if limit == "t_max" else f"{limit} is reached"
             self.console.info(f"{done}; a larger {limit} continues the training.")
         else:
             self.saver.folder.unmark()
             self.console.info(f"Beginning training for {self.args.t_max} timesteps")
-        self.logger.setup_progress(self.args.t_max, self._start_t)
+        self.logger.setup_progress(self.args.t_max, begun)
         try:
             with self.signals.watching():
                 self._train_or_stop()
@@ -108,8 +98,7 @@ class TrainingLoop:
         finally:
             self.collection.close()
             self.saver.close()
-        passed = time_str(time.monotonic() - self._start_time)
-        self.console.info(f"Finished Training: {self.collection.t_env} steps in {passed}")
+        self.console.info(f"Finished Training: {self.collection.t_env} steps in {self._summaries.passed()}")
 
     def _train_or_stop(self) -> None:
         try:
@@ -127,14 +116,14 @@ class TrainingLoop:
                 with timed("train"):
                     self._gather_and_learn()
             if state.testing is not None:
-                self._show_time_left()
+                self._summaries.show_time_left(self.collection.t_env)
                 self._test()
             t_env = self.collection.t_env
             if args.save_model and self._save_due(t_env):
                 with timed("save"):
                     self._save_models(t_env)
             if t_env - state.last_log_T >= args.log_interval:
-                self._log_summary(t_env)
+                self._summaries.log(t_env)
             self.logger.show_progress(t_env)
             self._freed_memory.give_back()
             self._heed_signals()
@@ -163,79 +152,9 @@ class TrainingLoop:
             state.testing = 0
         elif t_env <= args.t_max:  # the runner plays tests, too
             self.collection.begin_next()
-        if self._is_finite(batch, t_env):
-            for team in parts.learning:
-                if (seen := team.learns_from(batch, experience.learning)) is None:
-                    continue
-                with timed("store"):
-                    # a buffer of the user's own may know of one source only
-                    source = (experience.source,) if experience.source else ()
-                    added = team.buffer.insert(seen, *source)
-                for _ in range(team.plan.due(added)):
-                    if team.buffer.ready():
-                        self._learn(team, t_env)
+        self._updates.learn_from(batch, experience, t_env)
         state.episode += experience.episodes
         self.logger.episode = state.episode
-
-    def _learn(self, team: Member, t_env: int) -> None:
-        with timed("sample"):
-            sample = team.buffer.sample()
-        for part in sample if isinstance(sample, Minibatches) else (sample,):
-            self._update(team, part, t_env)
-
-    def _update(self, team: Member, sample: Any, t_env: int) -> None:
-        learner = PlainLearner.of(team.learner)
-        skipped, logged = learner.skipped_updates, learner.log_stats_t
-        try:
-            with timed("update"):
-                team.learner.train(sample, t_env, self.state.episode)
-            if skipped is None and (part := non_finite_part(team.mac)):
-                raise NonFiniteError(part)  # a learner that does not look itself
-        except NonFiniteError as error:
-            raise self._not_finite(error.statistic, sample, t_env) from None
-        self.state.updates += 1
-        self.logger.moved()
-        if self._callbacks is not None:
-            self._callbacks.call("on_train_step", self._training, sample)
-        self.collection.weights_changed = True
-        if uses := learner.take_extra_uses():
-            team.plan.owe(uses)
-        self.parts.diagnostics.updates = self.state.updates
-        if "ids" in sample.scheme and (priorities := learner.new_priorities) is not None:
-            team.buffer.update_priorities(sample["ids"], priorities)
-        if learner.log_stats_t != logged and (loss := team.held_out_loss()) is not None:
-            team.logger(self.logger).log_stat("loss_test", loss, t_env)
-        if (learner.skipped_updates or 0) > (skipped or 0):
-            self._inspect(f"{learner.turned_non_finite}; the update was skipped", sample)
-
-    def _look_at_last_steps(self) -> None:
-        """Report steps since the last statistics that were left out on a GPU; the weights are as if none had been."""
-        for team in self.parts.learning:
-            try:
-                PlainLearner.of(team.learner).look_at_steps()
-            except NonFiniteError as error:
-                self.console.warning(f"Updates at the end of training were left out: {error.statistic} was not finite.")
-
-    def _is_finite(self, batch: Any, t_env: int) -> bool:
-        """Whether the rollout can be learned from."""
-        place = batch.first_non_finite()
-        if place is None:
-            return True
-        if self.args.on_non_finite == "stop":
-            raise self._not_finite(place, batch, t_env)
-        self.state.skipped_rollouts += 1
-        self._inspect(f"{place}; the rollout was left out", batch)
-        return False
-
-    def _not_finite(self, what: str, batch: Any, t_env: int) -> MusterError:
-        folder = self._inspect(what, batch, always=True)
-        return MusterError(
-            f"Not a finite number after {t_env} steps: {what}. Batch, weights and figures are in {folder}. "
-            "To leave such updates out instead: on_non_finite=skip."
-        )
-
-    def _inspect(self, what: str, batch: Any, always: bool = False) -> Path:
-        return self._inspection.keep(what, batch, self.collection.t_env, self.state.episode, always)
 
     def _test(self) -> None:
         """Play exactly `test_nepisode` episodes, as far as the runner counts (the last rollout may bring more)."""
@@ -270,20 +189,11 @@ class TrainingLoop:
                 return
             yield played
 
-    def _show_time_left(self) -> None:
-        t_env = self.collection.t_env
-        if self.logger.progress is None and t_env > self._last_t > self._start_t:  # the first steps give no speed
-            self.console.info(f"t_env: {t_env} / {self.args.t_max}")
-            left = time_to_go(time.monotonic() - self._last_time, self._last_t, t_env, self.args.t_max)
-            passed = time_str(time.monotonic() - self._start_time)
-            self.console.info(f"Estimated time left: {left}. Time passed: {passed}")
-        self._last_time, self._last_t = time.monotonic(), t_env
-
     def _finish(self) -> None:
         """The last test, save and summary; a longer run resumes from before them."""
         args, state, t_env = self.args, self.state, self.collection.t_env
         trained = t_env > state.start_T
-        self._look_at_last_steps()
+        self._updates.look_at_last_steps()
         if trained:
             self.saver.save_last()
             self.collection.log_pending()
@@ -294,7 +204,7 @@ class TrainingLoop:
             self._save_models(t_env)
         save_replay(args, self.parts.runner, self.logger)
         if state.last_log_T != t_env:
-            self._log_summary(t_env)
+            self._summaries.log(t_env)
         self._rare_infos.tell(at_end=True)
         self.logger.close()
         self._mark_done()
@@ -320,25 +230,6 @@ class TrainingLoop:
             self.saver.folder.mark_done(figures)
         except OSError as error:
             self.console.warning(f"The run could not be marked as done: {error}")
-
-    def _log_summary(self, t_env: int) -> None:
-        self.state.last_log_T = t_env
-        skipped = sum(PlainLearner.of(team.learner).skipped_updates or 0 for team in self.parts.learning)
-        for key, count in {"skipped_updates": skipped, "skipped_rollouts": self.state.skipped_rollouts}.items():
-            if count:
-                self.logger.log_stat(key, count, t_env)
-        if lag_of(self.args.collection):
-            self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)
-        for key, figure in self.collection.figures().items():
-            self.logger.log_stat(key, figure, t_env)
-        self.logger.log_stat("episode", self.state.episode, t_env)
-        if self.args.histograms:
-            for team in self.parts.learning:
-                keep_histograms(team.learner, team.mac, team.name)
-        self._vitals.write()
-        self.parts.diagnostics.write()
-        self.logger.print_recent_stats()
-        self._ailments.look()
 
     @property
     def _keeps_models(self) -> bool:

@@ -2,46 +2,27 @@
 
 import contextlib
 import logging
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from multiprocessing import util
 from typing import Any
 
 import numpy as np
 
 from envs.contract.declarations import checked_spec
 from envs.contract.fields import EnvSpec
-from utils.errors import MusterError
 from vector_envs.contract import Copies, StepOutcome, VectorEnv
-from vector_envs.faults import EnvironmentWorkerError, Failure, Fault, FaultPolicy
-from vector_envs.process import Channel, WorkerProcess, close_all, collected
-from vector_envs.restart_counts import RestartCounts
+from vector_envs.faults import EnvironmentWorkerError, Fault, FaultPolicy
+from vector_envs.process import WorkerProcess
+from vector_envs.sides import Side
 from vector_envs.step_arrays import StepArrays
-from vector_envs.worker import CloudpickleWrapper, WorkerPort, env_worker
+from vector_envs.worker_pool import WorkerPool
 
 log = logging.getLogger("muster")
 
 
-@dataclass
-class Side:
-    """The present state of the environments of training, or of those of tests.
-
-    `begun`: bool `[B]`, has started an episode. `playing`: bool `[B]`, is in one. `lost`: bool `[B]`, an episode has
-    become void since the last step. `busy`: the workers with an environment that plays.
-    """
-
-    arrays: StepArrays
-    infos: list[dict]
-    begun: np.ndarray
-    playing: np.ndarray
-    lost: np.ndarray
-    busy: list[WorkerProcess] = field(default_factory=list)
-
-
-class WorkerTransport(VectorEnv, Copies, ABC):
-    """Environments in other processes: requests to these, their faults, and their replacement.
+class WorkerTransport(WorkerPool, VectorEnv, Copies):
+    """Environments in other processes: their episodes, their faults, and their replacement.
 
     An environment that fails in `reset` or `step` is re-created if `faults` allows it: after a `reset` its episode has
     started; after a `step` its episode is lost.
@@ -68,35 +49,22 @@ class WorkerTransport(VectorEnv, Copies, ABC):
         faults: FaultPolicy | None = None,
         seed: int | None = None,
     ):
-        self._factories, self._policy = factories, faults or FaultPolicy()
-        self.separate_test_env = separate_test_env
-        self._modes = (False, True) if separate_test_env else (False,)
-        self.all_indices = list(range(len(factories)))
-        self.counts = RestartCounts(len(factories), envs_per_worker, seed)
+        super().__init__(factories, envs_per_worker, separate_test_env, faults, seed)
         # arguments of the environments that have changed, with their values
         self._live: dict[str, Any] = {}
         # whether the environments of tests play now, not those of training
         self._mode = False
-        # some answers to sent commands are outstanding
-        self._interrupted = False
-        self.workers: list[WorkerProcess] = []
-        # also at the interpreter's exit, which waits for its children: workers ignore its SIGTERM
-        self._close_workers = util.Finalize(self, close_all, args=(self.workers,), exitpriority=10)
         try:
-            for first in self.counts.starts:
-                self.workers.append(self._start(self.all_indices[first : first + envs_per_worker]))
+            self._start_all()
             self.counts.made[0][False] = True
-            self.spec: EnvSpec = checked_spec(self.ask([0], "announced")[0], len(factories))
-            self._sides = {mode: self._new_side(arrays) for mode, arrays in self._allocate(self.spec).items()}
+            count = len(factories)
+            self.spec: EnvSpec = checked_spec(self.ask([0], "announced")[0], count)
+            self._sides = {mode: Side.of(arrays, count) for mode, arrays in self._allocate(self.spec).items()}
             self._side = self._sides[False]
             self.ask(self.all_indices, "prepare", self.spec)
         except BaseException:
             self.close()
             raise
-
-    @abstractmethod
-    def _connect(self, indices: list[int]) -> tuple[Channel, WorkerPort]:
-        """Our end and the other end of a transport to the environments `indices`."""
 
     @abstractmethod
     def _allocate(self, spec: EnvSpec) -> dict[bool, StepArrays]:
@@ -109,10 +77,6 @@ class WorkerTransport(VectorEnv, Copies, ABC):
     @abstractmethod
     def _send_step(self, worker: WorkerProcess) -> None:
         """Let a worker step those of its environments that play."""
-
-    @abstractmethod
-    def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
-        """Wait for a worker, and for its observations in the arrays; returns its answers and its failures."""
 
     @property
     def restarts(self) -> int:  # type: ignore[override]
@@ -136,7 +100,7 @@ class WorkerTransport(VectorEnv, Copies, ABC):
             recreated = self._recover(faults)
             waiting = [index for index in indices if index in recreated]
         side.begun[indices], side.playing[indices], side.lost[indices] = True, True, False
-        self._note_busy(side)
+        side.note_busy(self.workers)
 
     def take_live(self, name: str, value: Any) -> None:
         self._live[name] = value
@@ -161,7 +125,7 @@ class WorkerTransport(VectorEnv, Copies, ABC):
         if len(proven) < len(self.counts.starts):
             proven.update(worker.indices[0] for worker in busy)
         if infos or faults:
-            self._note_busy(side)
+            side.note_busy(self.workers)
         lost = side.lost
         if np.count_nonzero(lost):  # a tenth of the time of any()
             side.lost = np.zeros_like(lost)
@@ -249,7 +213,7 @@ class WorkerTransport(VectorEnv, Copies, ABC):
             begun, playing = (made[:, 1] & np.array(state[f"test_{key}"]) for key in ("begun", "playing"))
             self._resume_side(True, begun, playing)
         self.play(False)
-        self._note_busy(self._side)
+        self._side.note_busy(self.workers)
         return continued
 
     def _resume_side(self, mode: bool, begun: np.ndarray, playing: np.ndarray) -> None:
@@ -257,49 +221,7 @@ class WorkerTransport(VectorEnv, Copies, ABC):
         side.begun[:], side.playing[:] = begun, playing
         if shown := np.flatnonzero(begun).tolist():
             self.ask(shown, "observe", mode)
-        self._note_busy(side)
-
-    def ask(self, indices: list[int], command: str, argument: Any = None) -> dict[int, Any]:
-        """The answers of the environments `indices` to `command`, of those that have one; nothing is re-created."""
-        answers, faults = self._ask(indices, command, argument)
-        for fault in faults:
-            raise EnvironmentWorkerError(fault.text)
-        return answers
-
-    def close(self) -> None:
-        """Close every environment and end every process, at the latest after `CLOSE_TIMEOUT`; may be called twice."""
-        self._close_workers()
-
-    def _start(self, indices: list[int]) -> WorkerProcess:
-        factories = {index: self._factories[index] for index in indices}
-        recreated = {index: self.counts.recreated[index] for index in indices}
-        entropy = self.counts.entropy(indices[0])
-        try:
-            channel, port = self._connect(indices)
-            arguments = (CloudpickleWrapper(factories), recreated, self.separate_test_env, entropy)
-            return WorkerProcess(channel, port, indices, env_worker, arguments)
-        except OSError as error:  # no more processes, or no more open files (ulimit -u, ulimit -n)
-            raise MusterError(
-                f"The process of environment {indices[0]} cannot be started, after {len(self.workers)} others: "
-                f"{error.strerror}. Choose a smaller batch_size_run or a larger envs_per_worker."
-            ) from error
-
-    def _ask(self, indices: list[int], command: str, argument: Any = None) -> tuple[dict[int, Any], list[Fault]]:
-        asked = [worker for worker in self.workers if not set(worker.indices).isdisjoint(indices)]
-        # lost before, in a call that does not recover, such as a checkpoint's
-        lost = [worker.lost for worker in asked if worker.lost]
-        asked = [worker for worker in asked if not worker.lost]
-        self._interrupted = True
-        for worker in asked:
-            with contextlib.suppress(OSError):
-                worker.channel.send((command, [index for index in worker.indices if index in indices], argument))
-        answers, faults = self._collect(asked, command)
-        return answers, [*lost, *faults]
-
-    def _collect(self, workers: list[WorkerProcess], command: str) -> tuple[dict[int, Any], list[Fault]]:
-        answers, faults = collected(workers, command, self._policy.timeout, self._receive)
-        self._interrupted = False
-        return answers, faults
+        side.note_busy(self.workers)
 
     def _recover(self, faults: list[Fault]) -> set[int]:
         """Re-create failed environments and processes; their unfinished episodes are lost.
@@ -334,7 +256,7 @@ class WorkerTransport(VectorEnv, Copies, ABC):
         """Restart a process, or schedule an environment's re-creation for its next reset; returns new faults."""
         counts = self.counts
         worker = next(worker for worker in self.workers if worker.indices == fault.hosted)
-        self._note_lost(fault.indices, process=fault.index is None)
+        self._note_lost(fault)
         if fault.index is not None:
             counts.recreated[fault.index][self._mode] += 1
             argument = (self._mode, counts.recreated[fault.index][self._mode])
@@ -346,18 +268,11 @@ class WorkerTransport(VectorEnv, Copies, ABC):
             faults = self._ask(worker.indices, "take_live", self._live)[1]
         return faults
 
-    def _new_side(self, arrays: StepArrays) -> Side:
-        count = len(self.all_indices)
-        begun, playing, lost = np.zeros((3, count), dtype=bool)
-        return Side(arrays, [{} for _ in range(count)], begun, playing, lost)
-
-    def _note_busy(self, side: Side) -> None:
-        side.busy = [worker for worker in self.workers if side.playing[worker.rows].any()]
-
-    def _note_lost(self, indices: list[int], process: bool) -> None:
-        """Note that these environments have failed: those that play now, or with their `process` all of them."""
-        for side in self._sides.values() if process else [self._side]:
-            unfinished = [index for index in indices if side.playing[index]]
-            side.lost[unfinished], side.playing[unfinished] = True, False
-            if process:
-                side.busy = [worker for worker in side.busy if worker.indices != indices]
+    def _note_lost(self, fault: Fault) -> None:
+        """Note that its environments have failed: those that play now, or all of a process that is lost."""
+        if fault.index is not None:
+            self._side.note_lost(fault.indices)
+            return
+        for side in self._sides.values():
+            side.note_lost(fault.indices)
+            side.busy = [worker for worker in side.busy if worker.indices != fault.indices]

@@ -6,8 +6,8 @@ import pytest
 import torch as th
 
 from collection.synchronous import SyncCollection
-from experiment.loop import TrainingLoop
 from experiment.state import LoopState
+from experiment.updates import Updates
 from fakes import RecordingLogger
 from gpu_runs import config_of, on_gpu
 
@@ -77,10 +77,10 @@ def test_controllers_that_are_no_networks_are_always_asked():
 
 def test_an_update_tells_acting_that_weights_have_changed():
     """Whatever torch's counts say: fused optimisers leave them as they are."""
-    loop = TrainingLoop.__new__(TrainingLoop)
-    loop.state, loop.collection = LoopState(), SimpleNamespace(weights_changed=False)
-    loop.parts = SimpleNamespace(diagnostics=SimpleNamespace())
-    loop.logger, loop._callbacks = SimpleNamespace(moved=lambda: None), None
+    updates = Updates.__new__(Updates)
+    collection, diagnostics = SimpleNamespace(weights_changed=False), SimpleNamespace()
+    updates.parts = SimpleNamespace(loop=LoopState(), collection=collection, diagnostics=diagnostics, callbacks=None)
+    updates.logger = SimpleNamespace(moved=lambda: None)
     learner = SimpleNamespace(train=lambda *_: None, skipped_updates=0)
-    loop._update(SimpleNamespace(learner=learner), SimpleNamespace(scheme={}), 0)
-    assert loop.collection.weights_changed and loop.state.updates == 1
+    updates._update(SimpleNamespace(learner=learner), SimpleNamespace(scheme={}), 0)
+    assert collection.weights_changed and updates.parts.loop.updates == 1

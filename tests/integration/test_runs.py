@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiment.loop import TrainingLoop
+from experiment.summaries import Summaries
 from main import main
 from records.run_folder import RunFolder
 from refusals import refused
@@ -173,7 +173,7 @@ def test_a_dry_run_leaves_nothing(here, capsys):
 
 
 def test_a_dry_run_that_is_interrupted_promises_nothing(here, capsys, monkeypatch):
-    monkeypatch.setattr(TrainingLoop, "_log_summary", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(Summaries, "log", lambda *_: os.kill(os.getpid(), signal.SIGINT))
     assert main(["--dry-run", *WORDS]) == 128 + signal.SIGINT
     shown = capsys.readouterr().err
     assert "Interrupted by SIGINT. With --dry-run, nothing is kept." in shown and "Resume" not in shown

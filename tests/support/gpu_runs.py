@@ -17,6 +17,7 @@ import torch as th
 from checkpoints.resumption import Resumption
 from cli.compose import compose_config
 from experiment.loop import TrainingLoop
+from experiment.updates import Updates
 from forked import CONTEXT, start_forked
 from learners import REGISTRY as learners
 from run import run
@@ -182,14 +183,14 @@ def waits_and_sends(config: dict[str, Any]) -> Counted:
         del loop.collection.take
         rounds.append((Counter(now), Counter(counts.places)))
 
-    kept = TrainingLoop._gather_and_learn, TrainingLoop._update, Decider.decide
+    kept = TrainingLoop._gather_and_learn, Updates._update, Decider.decide
     gather_and_learn = counted("round", kept[0])
     TrainingLoop._gather_and_learn = of_a_round
-    TrainingLoop._update, Decider.decide = counted("update", kept[1]), counted("decide", kept[2])
+    Updates._update, Decider.decide = counted("update", kept[1]), counted("decide", kept[2])
     try:
         trained({**config, **NO_STATISTICS, "t_max": 80, "test_nepisode": 0}, "gpu")
     finally:
-        TrainingLoop._gather_and_learn, TrainingLoop._update, Decider.decide = kept
+        TrainingLoop._gather_and_learn, Updates._update, Decider.decide = kept
         places, counts.places = counts.places, None
     half = len(rounds) // 2
     later = sum((found for found, _ in rounds[half:]), Counter())

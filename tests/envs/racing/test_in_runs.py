@@ -63,15 +63,15 @@ def test_batches_keep_the_records_beside_what_networks_see(tmp_path, monkeypatch
 @pytest.mark.parametrize("vector_env", ["batched", "in_process"])
 def test_every_third_race_is_driven_greedily_and_learned_from(tmp_path, monkeypatch, vector_env):
     """Linesight's cycle has four exploring races and an evaluating one, and all fill the buffer."""
-    from experiment.loop import TrainingLoop
+    from experiment.updates import Updates
 
-    kept, finite = [], TrainingLoop._is_finite
+    kept, finite = [], Updates._is_finite
 
-    def keeping(loop, batch, t_env):
+    def keeping(updates, batch, t_env):
         kept.append({key: batch[key][:, :-1, 0, 0].bool() for key in ("explores", "action_was_greedy")})
-        return finite(loop, batch, t_env)
+        return finite(updates, batch, t_env)
 
-    monkeypatch.setattr(TrainingLoop, "_is_finite", keeping)
+    monkeypatch.setattr(Updates, "_is_finite", keeping)
     changes = {
         "vector_env": vector_env,
         "runner": "rollout",
