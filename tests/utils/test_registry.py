@@ -1,6 +1,7 @@
 """Registries: PyMARL's dict, with lazy entries and errors that help."""
 
 import collections
+import copy
 
 import pytest
 
@@ -27,6 +28,44 @@ def test_plain_assignment_as_in_pymarl():
     assert "a" in registry
     del registry["a"]
     assert len(registry) == 0
+
+
+def test_what_a_dict_does_a_registry_does():
+    """Those of the methods that forks call on PyMARL's dicts; none imports a part that it is not asked for."""
+
+    def registry():
+        made = Registry("thing")
+        made.declare("broken", "no_such_module:X", "never imported")
+        made.declare("counter", "collections:Counter", "counts", kind="dict")
+        return made
+
+    things = registry()
+    assert things.get("new") is None and things.get("new", 3) == 3 and "new" not in things
+    assert things.setdefault("new", dict) is dict and things.setdefault("new", list) is dict
+    assert things["new"] is dict and list(reversed(things)) == ["new", "counter", "broken"]
+    assert things.pop("new") is dict and things.pop("new", None) is None
+    assert things.setdefault("counter", dict) is collections.Counter
+    with pytest.raises(KeyError, match="Unknown thing 'new'"):
+        things.pop("new")
+    with pytest.raises(KeyError) as caught:
+        del things["new"]
+    assert not isinstance(caught.value, ConfigError)
+
+    other = Registry("thing") | {"a": dict}
+    other |= things
+    other.update(b=list)
+    assert list(other) == ["a", "broken", "counter", "b"] and other.entry("counter").traits == {"kind": "dict"}
+    assert other["a"] is dict and list(things) == ["broken", "counter"]
+    twin = copy.copy(other)
+    assert twin.popitem() == ("b", list) and twin.popitem() == ("counter", collections.Counter)
+    assert len(other) == 4 and len(twin) == 2 and len(other.copy()) == 4
+    twin.clear()
+    assert not twin
+    with pytest.raises(KeyError, match="There is no thing"):
+        twin.popitem()
+    with pytest.raises(ConfigError) as caught:
+        things["countr"]
+    assert str(caught.value).startswith("Unknown thing 'countr'. Did you mean 'counter'?")
 
 
 def test_a_class_has_the_defaults_that_it_or_an_ancestor_is_declared_with():

@@ -11,6 +11,7 @@ from utils.config.traits import traits_of
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
+from utils.own_commands import as_typed
 from utils.own_modules import checkout_name, own_name
 from utils.plain_values import quoted
 
@@ -67,6 +68,13 @@ class MissingModuleError(ConfigError, ModuleNotFoundError):
     """A part's module, or one that it imports, is not installed."""
 
 
+class UnknownPartError(ConfigError, KeyError):
+    """No part has this name. A KeyError, too: `get`, `pop` and `setdefault` do with it what a dict's do."""
+
+    def __str__(self) -> str:
+        return as_typed(Exception.__str__(self))
+
+
 class Registry(MutableMapping):
     """A dict of name -> class or factory that imports lazily and explains an unknown name.
 
@@ -112,14 +120,13 @@ class Registry(MutableMapping):
         """Return the declaration of `name` without importing it.
 
         Raises:
-            ConfigError: the name is unknown; the message has the nearest one, all names, and the plugins that were
-                loaded.
+            UnknownPartError: the message has the nearest name, all names, and the plugins that were loaded.
         """
         try:
             return self._entries[name]
         except (KeyError, TypeError):
             hint = instead_of(name) or suggestion(name, self._entries)
-            raise ConfigError(f"Unknown {self.kind} '{quoted(name)}'.{hint} {loaded_plugins()}") from None
+            raise UnknownPartError(f"Unknown {self.kind} '{quoted(name)}'.{hint} {loaded_plugins()}") from None
 
     def defaults_of(self, part: Any) -> dict[str, Any]:
         """The defaults that a class (or a factory) or an ancestor of it is declared with."""
@@ -155,8 +162,47 @@ class Registry(MutableMapping):
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._entries)
+
     def __contains__(self, name: object) -> bool:
         return name in self._entries
+
+    def update(self, other: Any = (), /, **parts: Any) -> None:
+        """As a dict's; the parts of another registry keep their declarations, and nothing is imported."""
+        if isinstance(other, Registry):
+            self._entries.update(other._entries)
+            other = ()
+        super().update(other, **parts)
+
+    def __ior__(self, other: Any) -> "Registry":
+        self.update(other)
+        return self
+
+    def __or__(self, other: Any) -> "Registry":
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        both = self.copy()
+        both.update(other)
+        return both
+
+    def copy(self) -> "Registry":
+        """Another registry with the same parts."""
+        registry = type(self)(self.kind, self.options)
+        registry._entries.update(self._entries)
+        return registry
+
+    __copy__ = copy
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the newest part and return its name and class, as a dict does. Raises KeyError: there is no part."""
+        if not self._entries:
+            raise KeyError(f"There is no {self.kind}.")
+        name = next(reversed(self._entries))
+        return name, self.pop(name)
+
+    def clear(self) -> None:
+        self._entries.clear()
 
     def __repr__(self) -> str:
         return f"Registry({self.kind}: {', '.join(self._entries)})"
