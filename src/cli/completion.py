@@ -125,9 +125,9 @@ def _suites(**_: Any) -> list[str]:
 
 def _listed(**_: Any) -> list[str]:
     from checks.registries import REGISTRIES
-    from cli.listing import ENVIRONMENTS
+    from cli.listing import ALGORITHMS, ENVIRONMENTS
 
-    return [ENVIRONMENTS, *REGISTRIES, *config_names("envs")]
+    return [ALGORITHMS, ENVIRONMENTS, *REGISTRIES, *config_names("envs")]
 
 
 def _keys(**_: Any) -> list[str]:

@@ -30,7 +30,8 @@ Experiment
   --dry-run, --validate  run, or try everything out; keep nothing
   --list [NAME]        names of all algorithms, environments and parts; maps of
                        an environment (skirmish); one kind (learner); the keys
-                       of a part (env=racing); other packages' (environments)
+                       of a part (env=racing); algorithms; environments (also
+                       other packages')
   --help KEY           meaning of a key or statistic (all: docs/reference.md)
   Later ones win: config/default.yaml, the environment, the algorithm, with.
 

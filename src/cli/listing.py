@@ -15,7 +15,7 @@ from utils.nearest import suggestion
 from utils.plain_values import quoted
 from vector_envs.instances import constructor_of
 
-ENVIRONMENTS = "environments"
+ALGORITHMS, ENVIRONMENTS = "algorithms", "environments"
 OWN = ("skirmish", "racing", "entities", "matrix", "two_step", "trackmania", "dots")
 HEADINGS = {
     "env": "Environments (env=...)",
@@ -39,12 +39,18 @@ def listing(name: str = "") -> str:
 
     Args:
         name: of an environment or its config, for the maps or tasks that it has; or a registry's key, such as
-            learner, for its entries only; or KIND=NAME for the config keys of one part; or "environments" for those of
-            other packages, too, by family.
+            learner, for its entries only; or KIND=NAME for the config keys of one part; or "algorithms" for what
+            `--config` takes; or "environments" for those of other packages, too, by family.
 
     Raises:
         ConfigError: there is no such name.
     """
+    algorithms = [
+        ("Algorithms (--config=...)", _config_lines("algs")),
+        ("Parameter files (--config=..., with a control panel)", _parameter_lines()),
+    ]
+    if name == ALGORITHMS:
+        return _blocks(algorithms)
     if name == ENVIRONMENTS:
         return _blocks(_families())
     if name in REGISTRIES:
@@ -53,12 +59,9 @@ def listing(name: str = "") -> str:
         return _blocks([_part(*name.split("=", 1))])
     if name:
         return _blocks([_scenarios(name)])
-    configs = [
-        ("Algorithms (--config=...)", _config_lines("algs")),
-        ("Parameter files (--config=..., with a control panel)", _parameter_lines()),
-        ("Environment configs (--env-config=...)", _config_lines("envs")),
-    ]
-    return _blocks([*configs, *map(_section, REGISTRIES)])
+    return _blocks(
+        [*algorithms, ("Environment configs (--env-config=...)", _config_lines("envs")), *map(_section, REGISTRIES)]
+    )
 
 
 def _blocks(sections: list[tuple[str, list[tuple[str, str]]]]) -> str:
@@ -93,7 +96,7 @@ def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
     if name in configs:
         name = load_yaml(CONFIG_DIR / "envs" / f"{name}.yaml").get("env", name)
     if name not in environments:
-        known = {*environments, *configs, *REGISTRIES, ENVIRONMENTS}
+        known = {*environments, *configs, *REGISTRIES, ALGORITHMS, ENVIRONMENTS}
         raise ConfigError(f"--list {quoted(name)}: unknown name.{suggestion(name, known)} {loaded_plugins()}")
     constructor: Any = constructor_of(environments[name])
     try:

@@ -47,7 +47,7 @@ VERBS = {
     "clone": Verb("FOLDER", "a policy that does what a recording shows", "clone"),
     "replay": Verb("FILE", "a replay as GIF or MP4, a race's way as a track", "replay"),
     "convert": Verb("FOLDER", "a model of the weights that Linesight saved", "convert"),
-    "pip": Verb("install WHAT", "packages for Muster's Python, such as extras", COMMAND),
+    "pip": Verb("WORDS", "pip of Muster's own Python, to install extras", COMMAND),
     "completion": Verb("SHELL", "the script that lets bash, zsh or fish complete", COMMAND),
 }
 # Sacred's commands, which stand where verbs do

@@ -89,6 +89,12 @@ def test_pages_load_neither_torch_nor_sacred():
         assert heavy not in loaded
 
 
+def test_algorithms_are_listed_alone():
+    lines = listing("algorithms").splitlines()
+    assert {*config_names("algs")} <= {line.split()[0] for line in lines if line.startswith("  ")}
+    assert not any(line.startswith(("Environment", "Learners")) for line in lines)
+
+
 def test_a_reader_that_has_seen_enough_is_no_error():
     listing_process = subprocess.Popen(
         [sys.executable, str(MAIN), "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE

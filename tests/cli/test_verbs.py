@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.help import page
-from cli.verbs import VERBS, main_words
+from cli.verbs import VERBS, main_words, verb_lines
 from utils import own_commands
 from utils.errors import ConfigError
 from utils.own_commands import as_typed
@@ -20,6 +20,15 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def by_muster(monkeypatch):
     monkeypatch.setenv(own_commands.VARIABLE, "muster")
+
+
+def test_the_help_page_names_each_verb_once(monkeypatch):
+    """Its lines are no commands, whose words would be those that were typed."""
+    monkeypatch.setenv(own_commands.VARIABLE, "/home/me/muster")
+    typed = as_typed(verb_lines(by_verbs=True))
+    assert [line.split()[0] for line in typed.splitlines()] == [
+        name for name, verb in VERBS.items() if verb.description
+    ]
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def _list(options: argparse.Namespace) -> None:
     from suites.plan.suite_file import read_suite, suite_path
     from suites.plan.suite_file import suite_names as files
 
-    started = suite_names(options.results)
+    started, width = suite_names(options.results), terminal_width(sys.stdout)
     for name in sorted({*files(), *started}):
         description = read_suite(suite_path(name)).description if name in files() else ""
-        print(f"{name:<24} {'started' if name in started else '':<8} {description}".rstrip())
+        print(fitted(f"{name:<24} {'started' if name in started else '':<8}  {description}".rstrip(), width))
