@@ -12,8 +12,8 @@ Runs a command in the container that docker/build.sh builds, in this checkout an
 
   GPU   the number of a GPU, several as 0,1, or all; cpu for none
 
-  bash run.sh 0 python3 src/main.py --config=qmix_smac --env-config=sc2 with env_args.map_name=2s3z
-  bash run.sh cpu python3 src/main.py --config=qmix_smac --env-config=skirmish
+  bash run.sh 0 ./muster --config=qmix_smac --env-config=sc2 with env_args.map_name=2s3z
+  bash run.sh cpu ./muster --config=qmix_smac --env-config=skirmish
 
 StarCraft II is taken from the environment variable SC2PATH, or from 3rdparty/StarCraftII. MUSTER_IMAGE names another image
 than muster:gpu or muster:cpu. The exit code is that of the command.
@@ -76,7 +76,7 @@ main() {
     # compiled Skirmish is kept in the checkout, because the container's home folder goes away with it
     exec docker run "${options[@]}" --name "$name" --user "$(id -u):$(id -g)" \
         --mount "type=bind,source=$ROOT,target=/muster" --workdir /muster \
-        --env XDG_CACHE_HOME=/muster/.cache --env OMP_NUM_THREADS \
+        --env XDG_CACHE_HOME=/muster/.cache --env OMP_NUM_THREADS --env MUSTER_PYTHON=python3 \
         "$image" "$@"
 }
 

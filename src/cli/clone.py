@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from utils.command_line import OptionParser, number
+from utils.own_commands import as_typed
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -85,6 +86,6 @@ def clone(options: argparse.Namespace) -> None:
     plan = Plan(options.epochs, options.batch_size, options.test_share)
     clone(args, Logger(get_logger()), recording, plan, folder)
     print(
-        f"The policy is in {folder}. With main.py, checkpoint_path={folder} trains it further, and plays it with "
-        "evaluate=True."
+        as_typed("The policy is in {folder}. With main.py, checkpoint_path={folder}").format(folder=folder),
+        "trains it further, and plays it with evaluate=True.",
     )

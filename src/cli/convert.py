@@ -24,12 +24,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = OptionParser(
         "convert.py",
         "Make a model of the weights that Linesight has saved: weights1.torch, and its optimiser's state.",
-        "Settings come last, as for main.py: with env_args.map_cycle=...",
+        "Settings come last, as in an experiment: with env_args.map_cycle=...",
         with_settings=True,
     )
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="save/<run> of Linesight, or its best_runs")
-    parser.add_argument("--config", required=True, help="the algorithm, an IQN, as for main.py")
-    parser.add_argument("--env-config", required=True, help="trackmania or racing, as for main.py")
+    parser.add_argument("--config", required=True, help="the algorithm, an IQN, as of an experiment")
+    parser.add_argument("--env-config", required=True, help="trackmania or racing, as of an experiment")
     parser.add_argument(
         "--normalisation",
         metavar="FILE",

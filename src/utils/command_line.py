@@ -13,6 +13,17 @@ from utils.plain_values import quoted
 RUN = "the number of a Sacred run, a token, a folder under runs/, models/ or sacred/, or latest"
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Options' texts have the commands that were typed."""
+
+    def _expand_help(self, action: argparse.Action) -> str:
+        return as_typed(super()._expand_help(action))
+
+
+class _FormatterOfLines(_Formatter, argparse.RawDescriptionHelpFormatter):
+    """Descriptions and epilogs keep their lines, too."""
+
+
 class OptionParser(argparse.ArgumentParser):
     """argparse's parser; mistakes are ConfigErrors, and an epilog of several lines keeps them.
 
@@ -28,7 +39,7 @@ class OptionParser(argparse.ArgumentParser):
             prog=as_typed(program),
             description=as_typed(description),
             epilog=as_typed(epilog),
-            formatter_class=argparse.RawDescriptionHelpFormatter if "\n" in epilog else argparse.HelpFormatter,
+            formatter_class=_FormatterOfLines if "\n" in epilog else _Formatter,
             allow_abbrev=False,
         )
         self._with_settings, self._program = with_settings, program

@@ -81,8 +81,8 @@ def test_a_python_without_the_packages_is_told_which_one_has_them(tmp_path):
 @pytest.mark.parametrize(
     ("files", "prefix", "remedy"),
     [
-        ([], "/usr", "in {root}, make .venv/.core sets up .venv/bin/python"),
-        ([".venv/bin/python"], "/usr", "use the one that has it: .venv/bin/python."),
+        ([], "/usr", "use the command ./muster, which sets up a Python with all that a run needs."),
+        ([".venv/bin/python"], "/usr", "use the command ./muster, or the Python that has it: .venv/bin/python."),
         ([".venv/bin/python"], "{root}/.venv", ".venv/bin/python -m pip install -r requirements.txt."),
     ],
 )

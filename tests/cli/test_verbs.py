@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.help import page
-from cli.verbs import VERBS, main_words, verb_lines
+from cli.verbs import COMMAND, VERBS, main_words, run_program, verb_lines
 from utils import own_commands
 from utils.errors import ConfigError
 from utils.own_commands import as_typed
@@ -71,6 +71,16 @@ def test_the_page_of_the_command_has_all_verbs(by_muster):
     assert "src/" not in shown and all(re.search(rf"^ .*\b{name}\b", shown, re.MULTILINE) for name in VERBS)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, verb in VERBS.items() if not verb.option and verb.program != COMMAND])
+def test_the_page_of_each_verb_has_the_words_that_were_typed(name, by_muster, capsys):
+    with pytest.raises(SystemExit):
+        sys.exit(run_program([name, "--help"]))
+    shown = capsys.readouterr().out
+    assert f"muster {name}" in shown
+    assert re.findall(rf"src/|\b(?:main|{'|'.join(VERBS)})\.py\b|\bpython \w+", shown) == []
+
+
 TEXTS = {
     "python src/watch.py latest": "muster watch latest",
     "Resume with: python src/main.py --resume='a b' with x=1": "Resume with: muster resume 'a b' with x=1",
@@ -105,6 +115,9 @@ def test_the_script_of_the_checkout_runs_the_verbs_and_names_itself(tmp_path):
     ]
     assert [one.returncode for one in done] == [2, 2]
     assert "See muster --help." in done[0].stderr and "See ./muster --help." in done[1].stderr
+    environment["MUSTER_PYTHON"] = "no_such_python"
+    assert subprocess.run(["./muster"], capture_output=True, env=environment, cwd=tmp_path).returncode == 127
+    environment["MUSTER_PYTHON"] = sys.executable
     told = subprocess.run(["muster", "watch", "x"], capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert told.returncode == 2 and "of muster, local_results_path=FOLDER" in told.stderr
 

@@ -21,6 +21,7 @@ from browser.report.naming import check_labels, renamed
 from browser.report.page import Page, write_text, writing
 from browser.report.tables import for_terminals
 from browser.stats import FEWEST, cells_of
+from utils.own_commands import as_typed
 from utils.plain_values import counted
 
 # the table of a report stays readable
@@ -136,7 +137,7 @@ def _say(page: Page, sentences: Iterable[Caution]) -> None:
     """Cautions, with the options of the command line that remedy them."""
     for caution in sentences:
         options = [remedy.option for remedy in caution.remedies if remedy.option]
-        page.text(caution.text + (f" Remedy: report.py {' or '.join(options)}." if options else ""))
+        page.text(caution.text + (as_typed(f" Remedy: report.py {' or '.join(options)}.") if options else ""))
 
 
 def write_images(

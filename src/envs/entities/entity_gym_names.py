@@ -137,9 +137,9 @@ class Answered:
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         raise NoCounterpartError(
-            f"{self._name} has no counterpart with this name. Muster trains an environment of entities with: python "
-            "src/main.py --config=enn_ppo --env-config=entities with env_args.environment=FILE.py:CLASS. It reads "
-            "enn-trainer's configs (--config=FILE.ron) and checkpoints (checkpoint_path): docs/entity_gym.md"
+            f"{self._name} has no counterpart with this name. Muster trains an environment of entities with: "
+            "python src/main.py --config=enn_ppo --env-config=entities with env_args.environment=FILE.py:CLASS. It "
+            "reads enn-trainer's configs (--config=FILE.ron) and checkpoints (checkpoint_path): docs/entity_gym.md"
         )
 
     __mro_entries__ = __call__

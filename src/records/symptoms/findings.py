@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from records.symptoms.evidence import Evidence
+from utils.own_commands import as_typed
 from utils.plain_values import quoted
 
 
@@ -51,7 +52,8 @@ class Rule:
         for team in names:
             if seen := self.look(replace(evidence, team=team)):
                 title = f"{self.title} ({team})" if team else self.title
-                yield Finding(self.name, title, seen, self.cause, f"{self.change}{_now(evidence, self.keys)}")
+                change = f"{as_typed(self.change)}{_now(evidence, self.keys)}"
+                yield Finding(self.name, title, seen, self.cause, change)
 
 
 def _now(evidence: Evidence, keys: Iterable[str]) -> str:

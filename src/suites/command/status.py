@@ -15,6 +15,7 @@ from suites.state.table import Cell, SuiteTable, last_line, live, suite_table
 from suites.state.trials import SearchPlan
 from utils.console import terminal_width
 from utils.files.whole_files import write_whole
+from utils.own_commands import as_typed
 from utils.plain_values import counted, quoted
 from utils.timehelper import about
 
@@ -115,7 +116,7 @@ def trials_text(plan: SearchPlan, rows: Sequence[TrialRow], width: int | None = 
     ]
     lines = [trials_summary(plan, rows)[:width], "", *lines_of(columns, width)]
     if len(rows) > MOST_SHOWN:
-        lines.append(f"... and {len(rows) - MOST_SHOWN} more: suite.py report lists all."[:width])
+        lines.append(as_typed(f"... and {len(rows) - MOST_SHOWN} more: suite.py report lists all.")[:width])
     return "\n".join(lines)
 
 

@@ -25,14 +25,13 @@ def without_package(name: str) -> str:
     if PREFIX:
         return f"{sys.executable} lacks the package '{name}'; install it with: pip install {DISTRIBUTION}."
     own = ROOT / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    command = f"./{shown}" if not (shown := _shown(ROOT / "muster")).startswith(os.sep) else shown
     if Path(sys.prefix).resolve() == own.parents[1].resolve():
         remedy = f"install it with: {_shown(own)} -m pip install -r {_shown(ROOT / 'requirements.txt')}"
     elif own.exists():
-        remedy = f"use the one that has it: {_shown(own)}"
+        remedy = f"use the command {command}, or the Python that has it: {_shown(own)}"
     else:
-        remedy = (
-            f"in {ROOT}, make .venv/.core sets up .venv/bin/python with all that a run needs (make train also trains)"
-        )
+        remedy = f"use the command {command}, which sets up a Python with all that a run needs"
     return f"{sys.executable} lacks the package '{name}'; {remedy}."
 
 

@@ -13,6 +13,7 @@ from werkzeug.wrappers import Response as WerkzeugResponse
 
 from browser.page.parts.answers import refusal
 from browser.page.server.arguments import is_loopback
+from utils.own_commands import as_typed
 
 COOKIE = "muster_token"
 UPDATE = "/_dash-update-component"
@@ -84,7 +85,7 @@ def _without_token(token: str) -> WerkzeugResponse | None:
         return answer
     if _same(request.cookies.get(COOKIE, ""), token):
         return None
-    return refusal("This page needs a token: open the address that browse.py printed.")
+    return refusal(as_typed("This page needs a token: open the address that browse.py printed."))
 
 
 def _same(given: str, token: str) -> bool:
