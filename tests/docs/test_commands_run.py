@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from test_documented_commands import ABSENT, lines
 
 from cli.verbs import main_words, run_program
 from forked import run_command
 from standins import ROOT
-from test_documented_commands import ABSENT, lines
 from utils.files.yaml_files import load_yaml
 
 pytestmark = pytest.mark.slow
