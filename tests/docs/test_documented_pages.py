@@ -8,6 +8,7 @@ import sys
 import pytest
 import torch as th
 
+from cli.reference import option_help
 from learners import REGISTRY
 from learners.q_learner import QLearner
 from modules import mixers
@@ -16,6 +17,8 @@ from muster.testing import check_agent
 from run import run
 from standins import ROOT
 from utils.config.traits import traits_of
+
+CONTENTS = (ROOT / "docs" / "site" / "_toc.yml").read_text()
 
 
 def blocks(page, language):
@@ -90,6 +93,32 @@ def test_a_mixer_is_added_as_the_page_says(monkeypatch, tmp_path):
     config = {"env": "two_step", "plugins": [str(path)], "mixer": "halved", "t_max": 80, "test_nepisode": 1}
     returned = run(config | {"use_cuda": False, "local_results_path": str(tmp_path)})
     assert returned is not None
+
+
+# sections of measurements, which come after all that one has to know for using what they are about
+EVIDENCE = {"Measured", "Speed", "How soon", "Cost of a checkpoint", "Soak test", "How the rules were tried"}
+GUIDES = ("which_algorithm", "actor_critic", "pqn", "off_policy")
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+def test_measurements_stand_after_the_usage(page):
+    """Pages of evidence aside: these are listed as such in docs/site/_toc.yml."""
+    evidence = CONTENTS.split("caption: Evidence")[1]
+    text = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.M | re.S)
+    titles = re.findall(r"^## (.*)", text, re.M)
+    first = next((i for i, title in enumerate(titles) if title in EVIDENCE), len(titles))
+    if f"{{file: {page.stem}}}" not in evidence:
+        assert set(titles[first:]) <= EVIDENCE
+
+
+@pytest.mark.parametrize("page", GUIDES)
+def test_guides_of_algorithms_say_which_keys_to_set_first(page):
+    """The keys are declared."""
+    section = (ROOT / "docs" / f"{page}.md").read_text().split("## What to set first")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", section, re.M)
+    assert len(rows) >= 7
+    for key in re.findall(r"`([\w.]+)`", " ".join(rows)):
+        assert option_help(key)
 
 
 def _anchors(page):
