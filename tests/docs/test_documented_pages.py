@@ -128,7 +128,7 @@ def _anchors(page):
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "CHANGELOG.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/*.md"))]
+    "page", ["README.md", "CHANGELOG.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md"))]
 )
 def test_links_lead_somewhere(page):
     path = ROOT / page
