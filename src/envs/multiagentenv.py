@@ -105,8 +105,14 @@ class MultiAgentEnv:
         return {}
 
     def action_names(self) -> list[list[str]]:
-        """For each agent the names of all its actions in this episode."""
-        return [[str(action) for action in range(self.get_total_actions())]] * self.n_agents
+        """For each agent the names of all its actions in this episode; by default those of `meaning()`, or numbers."""
+        said = self.meaning()
+        names = None if said is None else said.action_names(self.n_agents)
+        return names or [[str(action) for action in range(self.get_total_actions())]] * self.n_agents
+
+    def meaning(self) -> Any:
+        """What observations and actions mean, a `utils.meanings.Meaning`; None: the environment does not say."""
+        return None
 
     def save_replay(self) -> Any:
         """Save a replay of the last episode, if the environment can."""

@@ -11,6 +11,7 @@ import torch as th
 
 from checkpoints.model_manifests import note_of
 from experiment.assembly import assemble_players
+from experiment.model_meanings import load_models
 from experiment.teams import Member
 from learners.non_finite import require_finite
 from records.logger import Logger
@@ -61,7 +62,7 @@ def loaded_run(args: SimpleNamespace, logger: Logger, model: Path, step: int) ->
     players = assemble_players(args, logger, learns=False)
     try:
         logger.console_logger.info(f"Loading model from {model}, saved after {step} steps{note_of(model)}")
-        players.mac.load_models(str(model))
+        load_models(players.mac, model, args.meaning, logger.console_logger)
         require_finite(players.mac, model)
         players.runner.t_env = step
         stream = RandomStream(args.seed + TEST_SEED_OFFSET)

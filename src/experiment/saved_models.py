@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from checkpoints.model_files import save_checkpoint
+from experiment.model_meanings import recorded
 from records.best_model import RANKED_BY, RankedModel, best_of
 from records.layout import BEST, BEST_RECORD, MODELS
 from records.logger import Logger
@@ -21,14 +22,14 @@ class SavedModels:
 
     def __init__(self, args: SimpleNamespace, learner: Any, logger: Logger):
         self._folder = Path(args.local_results_path, MODELS, args.unique_token)
-        self._learner, self._logger = learner, logger
+        self._learner, self._logger, self._records = learner, logger, recorded(args.meaning)
 
     def save(self, t_env: int) -> None:
         """Save the models of step `t_env`."""
         folder = self._folder / str(t_env)
         self._logger.console_logger.info(f"Saving models to {folder}")
         try:
-            save_checkpoint(self._learner, folder)
+            save_checkpoint(self._learner, folder, self._records)
         except (OSError, RuntimeError) as error:  # torch's own for a file that cannot be written
             self._warn(f"The models of step {t_env} could not be saved in {folder}: {error}")
         else:
@@ -44,7 +45,7 @@ class SavedModels:
             return
         record = json.dumps({"step": model.step, **model.figures})
         try:
-            save_checkpoint(self._learner, self._folder / BEST, {BEST_RECORD: record})
+            save_checkpoint(self._learner, self._folder / BEST, {BEST_RECORD: record, **self._records})
         except (OSError, RuntimeError) as error:
             self._warn(f"The best models, of step {t_env}, could not be saved in {self._folder}: {error}")
 

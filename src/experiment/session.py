@@ -11,6 +11,7 @@ from experiment.assembly import assemble
 from experiment.evaluation import evaluate_model
 from experiment.loaded_run import call_on_run
 from experiment.loop import TrainingLoop
+from experiment.model_meanings import load_models
 from experiment.replay_recording import attach_recorder
 from experiment.saving import RunSaver
 from experiment.teams import load_first_models
@@ -62,7 +63,7 @@ def train_or_play(
                 load_first_models(parts.teams, logger.console_logger)
                 if args.checkpoint_path:
                     logger.console_logger.info(f"Loading model from {path}{note_of(path)}")
-                    parts.models.load_models(str(path))
+                    load_models(parts.models, path, args.meaning, logger.console_logger)
                     require_finite(parts.mac, path)
                     parts.runner.t_env = step
             attach_recorder(args, parts.runner, parts.mixer, logger)

@@ -31,6 +31,8 @@ DROPPED_RUNS, SEARCH = "dropped", "search"
 MANIFEST = "manifest.json"
 # in models/<token>, and in that
 BEST, BEST_RECORD = "best", "best.json"
+# what the agents of a saved model see and can do
+MEANING = "meaning.json"
 POOL = "pool"
 
 

@@ -10,6 +10,7 @@ LARGEST_JSON = {
     "metrics.json": 256 * _MIB,
     "manifest.json": 16 * _MIB,
     "best.json": _MIB,
+    "meaning.json": _MIB,
     "best_episode.json": _MIB,
 }
 # of cout.txt only the end is read

@@ -8,7 +8,7 @@ MISSING = {"snapshot": "has no snapshots", "save_replay": "cannot save replays"}
 def offered(env: Any, name: str) -> Any:
     """The value of one of an environment's methods `snapshot`, `scene`, `action_names` and `save_replay`.
 
-    Without a scene it is {}, and without names None.
+    Without a scene it is {}; without names they are those of the meaning that it declares, or None.
 
     Raises:
         NotImplementedError: it has no snapshot, or saves no replay.
@@ -17,4 +17,11 @@ def offered(env: Any, name: str) -> Any:
         return getattr(env, name)()
     if name in MISSING:
         raise NotImplementedError(f"{type(env).__name__} {MISSING[name]}")
-    return {"scene": {}, "action_names": None}[name]
+    return {} if name == "scene" else _names_by_meaning(env)
+
+
+def _names_by_meaning(env: Any) -> list[list[str]] | None:
+    said = env.meaning() if callable(getattr(env, "meaning", None)) else None
+    if said is None:
+        return None
+    return said.action_names(sum(env.groups.values()) if hasattr(env, "groups") else env.n_agents)

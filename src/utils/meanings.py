@@ -84,6 +84,10 @@ class Meaning:
         """Actions without a target."""
         return [number for number, action in enumerate(self.actions) if action.target is None]
 
+    def action_names(self, n_agents: int) -> list[list[str]] | None:
+        """Each agent's names of its actions; None if they are not choices."""
+        return [[action.name for action in self.actions] for _ in range(n_agents)] if self.actions else None
+
     def targeting(self, *kinds: str) -> list[int]:
         """Actions whose target is of one of these kinds, in the order of the kinds and of their rows."""
         found = [

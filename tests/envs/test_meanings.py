@@ -5,11 +5,14 @@ import pytest
 
 from envs import REGISTRY
 from envs.contract.declarations import spec_of
+from envs.multiagentenv import MultiAgentEnv
 from envs.particles.state import SCENARIOS
 from envs.skirmish.meaning import of_smac
+from replays.offered import offered
 from utils.config.merging import CONFIG_DIR
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
+from utils.meanings import Meaning, choices
 
 VECTORS = {
     "skirmish": [{"map_name": name} for name in ("3m", "2s3z", "MMM", "27m_vs_30m")]
@@ -48,6 +51,33 @@ def test_every_number_of_an_observation_belongs_to_one_group(name, env_args):
         assert not rest or (name == "particles" and rest[0] == len(columns) and not np.any(seen[rest])), rest
     if meaning.actions:
         assert len(meaning.actions) == spec.env_info["n_actions"]
+
+
+def test_pictures_name_actions_by_the_units_that_are_their_targets():
+    env, _ = meaning_of("skirmish", map_name="MMM", observation="entities")
+    names = env.action_names()
+    assert names[0][5:8] == ["move west", "attack e0", "attack e1"] and len(names) == 10
+    # ten enemies, then the others by their numbers, then the agent itself
+    assert names[9][16:] == [f"heal {k}" for k in range(10)]
+    assert names[4][16:] == [f"heal {k}" for k in (0, 1, 2, 3, 5, 6, 7, 8, 9, 4)]
+
+
+def test_an_environment_that_names_no_actions_has_the_names_of_its_meaning():
+    class Declared:
+        n_agents = 2
+
+        def meaning(self):
+            return Meaning((), choices(["wait", "load"]))
+
+    class AsPyMARLs(Declared, MultiAgentEnv):
+        def get_total_actions(self):
+            return 2
+
+    for env in (Declared(), AsPyMARLs()):
+        assert offered(env, "action_names") == [["wait", "load"]] * 2
+    Declared.meaning = lambda self: None
+    assert offered(Declared(), "action_names") is None
+    assert offered(AsPyMARLs(), "action_names") == [["0", "1"]] * 2
 
 
 def test_enemies_are_the_targets_of_attacks():

@@ -111,8 +111,11 @@ class CompiledEnv:
         return {}
 
     def action_names(self) -> list[list[str]]:
+        n_agents, said = sum(self.groups.values()), self.meaning()
+        if said is not None and (names := said.action_names(n_agents)):
+            return names
         actions = next(field for field in self.fields().values() if field.kind == "action")
-        return [[str(action) for action in range(actions.n or 0)]] * sum(self.groups.values())
+        return [[str(action) for action in range(actions.n or 0)]] * n_agents
 
     def meaning(self) -> Meaning | None:
         """What observations and actions mean, if the family says so."""

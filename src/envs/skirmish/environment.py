@@ -187,7 +187,7 @@ class UnitsBatch(SkirmishBatch):
         return self._view.orders(actions, self.simulator.state.units)
 
     def action_names(self) -> list[list[str]]:
-        return replay.entity_action_names(self.n_agents, self.n_enemies, self.n_actions)
+        return meaning.names_of_actions(self.meaning(), [False] * self.n_agents)
 
 
 class MapsBatch(UnitsBatch):

@@ -9,7 +9,7 @@ from envs.skirmish.contract import obs_feature_names
 from utils.meanings import ALLY, ENEMY, OWN, SURROUNDINGS, Action, Group, Meaning
 
 # actions without a target
-UNTARGETED = ("no-op", "stop", "north", "south", "east", "west")
+UNTARGETED = ("no-op", "stop", "move north", "move south", "move east", "move west")
 AGENT = "agent"
 NAMES = (
     (ENEMY, re.compile(r"enemy_(\w+)_(\d+)")),
@@ -44,11 +44,12 @@ def of_names(names: Sequence[str]) -> tuple[Group, ...]:
 
 def actions_of(s: Any) -> tuple[Action, ...]:
     """Of a SCENARIO, or of what has SMAC's attributes of these names; medivacs heal the agent whose number it is."""
-    looks = [f"look {k}" for k in range(s.first_target - len(UNTARGETED))]
-    actions = [Action(name) for name in (*UNTARGETED, *looks)]
+    looking = s.first_target - len(UNTARGETED)
+    actions = [Action(name) for name in (*UNTARGETED, *(f"look {360 * k / looking:.0f}°" for k in range(looking)))]
     for k in range(s.n_actions - s.first_target):
         healed = (AGENT, k) if s.medics and k < s.n_agents else None
-        actions.append(Action(f"target {k}", (ENEMY, k) if k < s.n_enemies else None, healed))
+        attacked = (ENEMY, k) if k < s.n_enemies else None
+        actions.append(Action(f"attack e{k}" if attacked else f"target {k}", attacked, healed))
     return tuple(actions)
 
 
@@ -69,10 +70,25 @@ def of_units(parts: Mapping[str, tuple[tuple[int, ...], Sequence[str]]], n_enemi
         rows, width = (1, *shape)[-2:]
         columns = tuple(tuple(range(row * width, (row + 1) * width)) for row in range(rows))
         groups.append(Group(PATHS[path], path, tuple(features), columns))
-    attacks = [Action(f"attack {e}", (ENEMY, e)) for e in range(n_enemies)]
-    healing = [Action(f"heal {k}", (ALLY, k)) for k in range(heals - 1)]
+    attacks = [Action(f"attack e{e}", (ENEMY, e)) for e in range(n_enemies)]
+    healing = [Action(f"heal ally {k}", (ALLY, k)) for k in range(heals - 1)]
     itself = [Action("heal itself", (OWN, 0))] if heals else []
     return Meaning(tuple(groups), (*map(Action, UNTARGETED), *attacks, *healing, *itself))
+
+
+def names_of_actions(meaning: Meaning, healers: Sequence[bool]) -> list[list[str]]:
+    """Each agent's names of its actions, with the labels that units have in pictures.
+
+    Args:
+        healers: of each agent, whether it heals.
+    """
+    return [[_name_of(action, i, heals) for action in meaning.actions] for i, heals in enumerate(healers)]
+
+
+def _name_of(action: Action, agent: int, heals: bool) -> str:
+    kind, row = (heals and action.of_healers) or action.target or ("", 0)
+    healed = {AGENT: row, ALLY: row + (row >= agent), OWN: agent}
+    return f"heal {healed[kind]}" if kind in healed else action.name
 
 
 def of_smac(env: Any) -> Meaning:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from envs.skirmish.meaning import names_of_actions, of_scenario
 from envs.skirmish.state import MOVE, NOBODY
 from envs.skirmish.unit_types import UNIT_TYPES
 from replays.writer import ReplayWriter
@@ -13,7 +14,6 @@ from replays.writer import ReplayWriter
 if TYPE_CHECKING:
     from envs.skirmish.batch import BatchedSkirmish
 
-FIRST_ACTIONS = ("no-op", "stop", "move north", "move south", "move east", "move west")
 MARGIN = 1  # cells of closed ground that are shown around the open
 
 
@@ -31,22 +31,8 @@ def scene(battles: "BatchedSkirmish") -> dict[str, Any]:
 
 def action_names(battles: "BatchedSkirmish", b: int = 0) -> list[list[str]]:
     """Names of all actions of each agent; targets are named by the label of the unit."""
-    scenario, n = battles.scenario, battles.n_agents
-    looks = [f"look {360 * k / scenario.fov_actions:.0f}°" for k in range(scenario.fov_actions)]
-    targets = range(battles.n_actions - scenario.first_target)
-    names = []
-    for unit in battles.state.units[b, :n]:
-        heals = battles.game.types[unit.kind].healer
-        names.append([*FIRST_ACTIONS, *looks, *(f"heal {k}" if heals else f"attack e{k}" for k in targets)])
-    return names
-
-
-def entity_action_names(n: int, n_enemies: int, n_actions: int) -> list[list[str]]:
-    """The same of n agents that see units (`entities.EntityView`), of so many enemies and actions."""
-    attacks = [*FIRST_ACTIONS, *(f"attack e{e}" for e in range(n_enemies))]
-    if n_actions == len(attacks):
-        return [attacks] * n
-    return [[*attacks, *(f"heal {j}" for j in range(n) if j != i), f"heal {i}"] for i in range(n)]
+    healers = [bool(battles.game.types[unit.kind].healer) for unit in battles.state.units[b, : battles.n_agents]]
+    return names_of_actions(of_scenario(battles.scenario), healers)
 
 
 def snapshot(battles: "BatchedSkirmish", units: np.ndarray) -> dict[str, Any]:
