@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from envs.skirmish.batch import BatchedSkirmish
 
-# share of battles won, %, in game 4.6.2 against the AI of level 7; see docs/skirmish.md for where they are from
+# share of battles won, %, in game 4.6.2 against the AI of level 7; see docs/skirmish_game.md for where they are from
 IN_THE_GAME = {
     "2s_vs_1sc": 0,
     "2s3z": 90,

@@ -1,6 +1,6 @@
 """Win rates of scripted policies on Skirmish, beside those in SMAClite.
 
-    python benchmarks/scripted_policies.py                                   the table of docs/skirmish.md
+    python benchmarks/scripted_policies.py                                   the table of docs/skirmish_game.md
     python benchmarks/scripted_policies.py --rules clock                     on SMAClite's clock, for comparison
     python benchmarks/scripted_policies.py --rules smaclite                  and enemies look only as far as SMAClite's
     python benchmarks/scripted_policies.py --random-wins --episodes 1000     does random play win anywhere?
