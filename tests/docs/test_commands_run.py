@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_documented_commands import ABSENT, lines
+from test_documented_commands import ABSENT, MORE, PLACEHOLDER, inline, lines, words_of
 
 from cli.verbs import main_words, run_program
 from forked import run_command
@@ -36,7 +36,8 @@ def test_the_commands_of_a_page_run(page, tmp_path, monkeypatch):
     for name in ("docs", "config", "src"):
         Path(name).symlink_to(ROOT / name)
     ran = 0
-    for command, words in lines(page):
+    spans = [span for span in inline(page) if not MORE.search(span) and not PLACEHOLDER.search(span)]
+    for command, words in [*lines(page), *((span, words_of(span)) for span in spans)]:
         if words is None or words[0] in OF_PEOPLE:
             continue
         of_main = main_words(words)
@@ -47,7 +48,8 @@ def test_the_commands_of_a_page_run(page, tmp_path, monkeypatch):
             if done.returncode != 0:
                 assert ABSENT.search(done.stderr), f"{command}\n{done.stderr[-2000:]}"
                 continue
-            trains = not of_main[0].startswith(("--list", "--help")) and "--validate" not in of_main
+            others = ("--list", "--help", "--evaluate", "--validate", "print_config")
+            trains = not any(word.startswith(others) for word in of_main)
             assert not trains or "Finished Training" in done.stdout, f"{command}\n{done.stdout[-2000:]}"
         ran += 1
     assert ran >= len(re.findall(r"^\./muster --config", (ROOT / page).read_text(), re.M)) // 2

@@ -8,9 +8,10 @@ import sys
 import pytest
 
 import suite
-from cli.verbs import VERBS, main_words
+from cli.verbs import COMMAND, VERBS, main_words, run_program
 from main import main
 from standins import ROOT
+from utils.command_line import OptionParser
 
 PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md"))]
 QUICK = ("README.md", "docs/from_pymarl.md", "docs/runs.md", "docs/configs.md")
@@ -38,13 +39,22 @@ def lines(page):
             command = line.partition(" #")[0].strip()
             if not OURS.search(command):
                 continue
-            words = None
-            if not MORE.search(command) and not PLACEHOLDER.search(command):
-                shell = ["bash", "-fc", f"printf '%s\\0' {command}"]
-                words = subprocess.run(shell, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
-                while not OURS.match(words.pop(0)):
-                    pass
-            yield command, words
+            yield command, None if MORE.search(command) or PLACEHOLDER.search(command) else words_of(command)
+
+
+def inline(page):
+    """The commands of `./muster` within the sentences and tables of a page."""
+    text = re.sub(r"^ *```.*?^ *```", "", (ROOT / page).read_text(), flags=re.M | re.S)
+    return re.findall(r"`(\./muster [^`\n]+)`", text)
+
+
+def words_of(command):
+    """The words of a command line without the program, as the shell passes them on."""
+    shell = ["bash", "-fc", f"printf '%s\\0' {command}"]
+    words = subprocess.run(shell, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
+    while not OURS.match(words.pop(0)):
+        pass
+    return words
 
 
 def commands(page):
@@ -77,6 +87,40 @@ def test_every_line_of_ours_is_found_and_its_verb_exists(page):
     for command, words in found:
         if words is not None and "./muster" in command:
             assert main_words(words) is not None or words[0] in VERBS, command
+
+
+class Parsed(Exception):
+    """The options of a program are right."""
+
+
+@pytest.mark.slow
+def test_the_options_of_verbs_exist(monkeypatch, capsys):
+    """Of the other programs: their own parsers take the command lines of all pages."""
+    parse = OptionParser.parse
+
+    def only_parse(parser, words):
+        parse(parser, words)
+        raise Parsed
+
+    monkeypatch.setattr(OptionParser, "parse", only_parse)
+    checked = 0
+    for page in PAGES:
+        for command in [*(command for command, _ in lines(page)), *inline(page)]:
+            command = re.sub(r"(?<=[= ])[nN]\b", "1", re.sub(r"<[^>]*>", "X", re.sub(r" \[--[^]]*\]", "", command)))
+            if "./muster" not in command or MORE.search(command) or "..." in command or "$" in command:
+                continue
+            words = words_of(command)
+            if main_words(words) is None and VERBS[words[0]].program != COMMAND and words[1:]:
+                with contextlib.suppress(Parsed):
+                    run_program(words)
+                    error = capsys.readouterr().err
+                    # a sentence may name a command, or an option, without what comes after it
+                    assert re.search("arguments are required|expected one argument", error), (
+                        f"{page}: {command}\n{error}"
+                    )
+                checked += 1
+    # 95 in November 2026
+    assert checked >= 90
 
 
 def test_there_are_commands():
