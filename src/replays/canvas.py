@@ -1,5 +1,6 @@
 """A picture to draw on, through Pillow."""
 
+import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
@@ -8,6 +9,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 OVERSAMPLING = 3  # Pillow's shapes have hard edges: they are drawn this much finer and averaged
 TEXT_SIZE = 13
+
+# in the place of signs that Pillow's own font draws as empty boxes
+_IN_PLACE = str.maketrans({"–": "-", "—": "-", "−": "-", "×": "x", "→": ">", "←": "<"})
 
 Colour = tuple[int, int, int]
 Point = tuple[float, float]
@@ -20,7 +24,13 @@ def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 def text_width(text: str, size: float = TEXT_SIZE) -> float:
     """Width of one line of text in pixels; `size` is the font's, in pixels."""
-    return _font(round(size * OVERSAMPLING)).getlength(text) / OVERSAMPLING
+    return _font(round(size * OVERSAMPLING)).getlength(_drawable(text)) / OVERSAMPLING
+
+
+def _drawable(text: str) -> str:
+    """The text in letters that the font has: without accents, and with plain signs."""
+    parts = unicodedata.normalize("NFKD", text.translate(_IN_PLACE))
+    return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 def shortened(text: str, width: float) -> str:
@@ -74,7 +84,7 @@ class Canvas:
     ) -> None:
         """Write one line; (x, y) is the point that Pillow's `anchor` names: "lm", "mm" or "rm" with y in the middle."""
         font = _font(round(size * OVERSAMPLING))
-        self._draw.text((x * OVERSAMPLING, y * OVERSAMPLING), text, fill=colour, font=font, anchor=anchor)
+        self._draw.text((x * OVERSAMPLING, y * OVERSAMPLING), _drawable(text), fill=colour, font=font, anchor=anchor)
 
 
 def _box(x: float, y: float, radius: float) -> tuple[int, int, int, int]:

@@ -186,6 +186,16 @@ def test_text_is_where_its_anchor_says_and_as_wide_as_measured():
         assert (rows.min() + rows.max()) / 2 == pytest.approx(30, abs=4)
 
 
+@pytest.mark.parametrize(("text", "drawn"), [("Zoé – 2×3", "Zoe - 2x3"), ("→ ←", "> <"), ("Å²", "A2")])
+def test_signs_that_the_font_lacks_are_drawn_as_plain_ones(text, drawn):
+    pictures = []
+    for one in (text, drawn):
+        canvas = Canvas(90, 20, (255, 255, 255))
+        canvas.text(2, 10, one, (0, 0, 0))
+        pictures.append(canvas.pixels())
+    assert (pictures[0] == pictures[1]).all() and text_width(text) == text_width(drawn)
+
+
 def test_text_that_is_too_long_ends_in_an_ellipsis():
     assert shortened("attack", 100) == "attack"
     cut = shortened("attack enemy 12", 60)

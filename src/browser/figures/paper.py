@@ -10,15 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter
 
 from browser.figures.paper_style import Style
+from browser.figures.paper_text import POINTS, fitting, points, wrapped
 from browser.figures.wording import (
     AGGREGATE_TITLES,
     MATRIX_COLORS,
@@ -43,8 +42,9 @@ _LINES: Mapping[str, Any] = {
     "longdashdot": (0, (8, 1.6, 1, 1.6, 1, 1.6)),
 }
 _LINE = 1.4
-# of an inch
-POINTS = 72
+# inches beside a panel; of a matrix the names at its side, the bar of its colours, a cell that leaves room for the bar,
+# and a letter
+_MARGIN, _NAMES, _BAR, _LEAST_CELL, _LETTER = 0.3, 1.0, 0.8, 0.5, 0.05
 _AREA: Mapping[str, Any] = {"alpha": 0.16, "linewidth": 0}
 _MATHS = str.maketrans({"$": r"\$"})
 
@@ -74,9 +74,12 @@ def curve_panels(
         curves: bands by the title of their panel.
         order: labels in the order of their colours and of the legend; by default those of the first panel.
     """
-    figure, panels = _panels(len(curves), style, sharey=is_share(metric))
+    width = style.width_of(style.columns(max(1, len(curves)))) / style.columns(max(1, len(curves))) - _MARGIN
+    titles = [wrapped(title, width, "axes.titlesize") for title in curves]
+    lines = max((title.count("\n") for title in titles), default=0)
+    figure, panels = _panels(len(curves), style, sharey=is_share(metric), more_lines=lines)
     order = order or list(dict.fromkeys(band.label for bands in curves.values() for band in bands))
-    for axes, (title, bands) in zip(panels, curves.items(), strict=False):
+    for axes, title, bands in zip(panels, titles, curves.values(), strict=False):
         axes.set_title(_plain(title), loc="left")
         for index, band in numbered(bands, order):
             _draw_band(axes, band, index)
@@ -104,29 +107,41 @@ def score_heatmap(
     lower: bool = False,
     style: Style = USUAL,
 ) -> Figure:
-    """A cell per algorithm and map; see `figures.score_heatmap`."""
+    """A cell per algorithm and map; see `figures.score_heatmap`. In a column, the longer of both is the rows."""
     algorithms = list(matrix)
     maps = list(next(iter(matrix.values()), {}))
-    figure = Figure(figsize=(style.width or 2.2 + 1.3 * len(maps), 1.4 + 0.65 * len(algorithms)), layout="constrained")
+    rows, columns = (maps, algorithms) if style.width and len(maps) > len(algorithms) else (algorithms, maps)
+    width = style.width or 2.2 + 1.3 * len(columns)
+    figure = Figure(figsize=(width, 1.4 + 0.65 * len(rows)), layout="constrained")
     axes = figure.subplots()
-    axes.set_title(_plain(title), loc="left")
+    axes.set_title(_plain(wrapped(title, width - _MARGIN, "axes.titlesize")), loc="left")
     if not maps:
         return figure
-    values = np.array([[matrix[row][column].value for column in maps] for row in algorithms])
+    turned = rows is maps
+    cells = {((name, label) if turned else (label, name)): matrix[label][name] for label in matrix for name in maps}
+    values = np.array([[cells[row, column].value for column in columns] for row in rows])
     low, high = (0, 1) if share else (None, None)
     shades = LinearSegmentedColormap.from_list("matrix", MATRIX_COLORS)
     image = axes.imshow(np.ma.masked_invalid(values), cmap=shades, aspect="auto", vmin=low, vmax=high)
     best = best_on_maps(matrix, lower)
-    for row, algorithm in enumerate(algorithms):
-        for column, name in enumerate(maps):
-            cell = matrix[algorithm][name]
+    names = [wrapped(name, _NAMES, "ytick.labelsize") for name in rows]
+    all_cells = width - max(len(line) for name in names for line in name.split("\n")) * _LETTER
+    with_bar = all_cells - _BAR >= _LEAST_CELL * len(columns)
+    room = (all_cells - (_BAR if with_bar else _MARGIN)) / len(columns)
+    size = fitting([_cell(cell) for cell in cells.values() if cell.n], 0.92 * room, "x-small")
+    for y, row in enumerate(rows):
+        for x, column in enumerate(columns):
+            cell = cells[row, column]
             if cell.n:
-                weight = "bold" if (algorithm, name) in best else "normal"
-                axes.text(column, row, _cell(cell), ha="center", va="center", fontsize="x-small", fontweight=weight)
-    axes.set_xticks(range(len(maps)), [_plain(name) for name in maps])
-    axes.set_yticks(range(len(algorithms)), [_plain(name) for name in algorithms])
+                weight = "bold" if ((column, row) if turned else (row, column)) in best else "normal"
+                axes.text(x, y, _cell(cell), ha="center", va="center", fontsize=size, fontweight=weight)
+    heads = [wrapped(name, room, "xtick.labelsize") for name in columns]
+    letters = fitting(heads, room, "xtick.labelsize")
+    axes.set_xticks(range(len(columns)), [_plain(name) for name in heads], fontsize=letters)
+    axes.set_yticks(range(len(rows)), [_plain(name) for name in names])
     axes.spines[:].set_visible(False)
-    figure.colorbar(image, ax=axes, label=_plain(metric))
+    if with_bar:
+        figure.colorbar(image, ax=axes, label=_plain(metric))
     return figure
 
 
@@ -181,12 +196,13 @@ def aggregate_intervals(
     return figure
 
 
-def _panels(count: int, style: Style, sharey: bool = False) -> tuple[Figure, list[Axes]]:
-    """A figure with room for so many panels of one size, and their axes."""
+def _panels(count: int, style: Style, sharey: bool = False, more_lines: int = 0) -> tuple[Figure, list[Axes]]:
+    """A figure with room for so many panels of one size, and their axes; `more_lines` of the panels' titles."""
     columns = style.columns(max(1, count))
     rows = -(-max(1, count) // columns)
     width = style.width_of(columns)
-    height = rows * (width / columns * 0.66 if columns > 1 else width * 0.55) + 0.5
+    more = more_lines * 1.4 * points("axes.titlesize") / POINTS
+    height = rows * ((width / columns * 0.66 if columns > 1 else width * 0.55) + more) + 0.5
     figure = Figure(figsize=(width, height), layout="constrained")
     panels = [_calm(axes) for axes in figure.subplots(rows, columns, sharey=sharey, squeeze=False).ravel()]
     for axes in panels[max(1, count) :]:
@@ -227,7 +243,7 @@ def _legend(figure: Figure, entries: Mapping[str, tuple[int, str]]) -> None:
     handles = [Line2D([], [], **_line(index)) for index, _ in entries.values()]
     texts = [text for _, text in entries.values()]
     # a letter is about half as wide as high, and a line with its gaps as wide as nine letters
-    letter = 0.5 * FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points() / POINTS
+    letter = 0.5 * points("legend.fontsize") / POINTS
     columns = max(1, int(figure.get_figwidth() / (letter * (9 + max(map(len, texts))))))
     figure.legend(
         handles, texts, loc="outside lower center", ncols=min(columns, len(texts)), frameon=False, handlelength=2.8

@@ -28,13 +28,18 @@ def as_fragment(
     for metric in metrics:
         captions = captions_of(metric, options)
         if metric.matrix:
-            table = as_latex(metric.matrix, metric.key, metric.title)
-            parts.append(_floating(f"table{star}", table.rstrip(), captions["table"], f"tab:{metric.key}"))
+            table = _fitted(as_latex(metric.matrix, metric.key, metric.title).rstrip())
+            parts.append(_floating(f"table{star}", table, captions["table"], f"tab:{metric.key}"))
         for name, file in pictures.get(metric.key, {}).items():
             place = Path(os.path.relpath(file, path.parent)).as_posix()
             include = rf"\includegraphics[width=\linewidth]{{{place}}}"
             parts.append(_floating(f"figure{star}", include, captions[name], f"fig:{metric.key}_{name}"))
     return "\n".join(parts)
+
+
+def _fitted(table: str) -> str:
+    """A table that is as wide as the column at most."""
+    return "\n".join([r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%", f"{table}%", "}"])
 
 
 def _floating(kind: str, content: str, caption: str, label: str) -> str:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -15,9 +16,26 @@ COLUMNS = 80
 
 Table = Mapping[str, Mapping[str, Estimate]]
 
-_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
-    character: f"\\{character}" for character in "&%$#_{}"
-}
+# characters of a line in a paper; a wider table has its rows as columns, if that is narrower
+_WIDE = 60
+# < and > print as other signs in LaTeX's oldest encoding, and pdflatex knows no Greek
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "–": "--",
+    "−": "$-$",
+    "×": r"$\times$",
+    "τ": r"$\tau$",
+    "ε": r"$\varepsilon$",
+    "²": r"\textsuperscript{2}",
+} | {character: f"\\{character}" for character in "&%$#_{}"}
+# names of this length may be divided behind these signs
+_LONG_NAME = 16
+_BREAKS = re.compile(r"(?<=[/:])(?=.)")
 
 
 def as_csv(table: Table, metric: str) -> str:
@@ -50,11 +68,14 @@ def as_markdown(table: Table, metric: str) -> str:
 def as_latex(table: Table, metric: str, title: str = "") -> str:
     """A `tabular` for the package booktabs; the best of every map is bold.
 
+    Maps are its columns, or its rows where a line of the page would not hold them.
+
     Args:
         title: what its first column is headed with; by default the metric.
     """
-    head, *rows = (" & ".join(row) + r" \\" for row in _cells(table, metric, latex_text, "--", r"\textbf{{{}}}", title))
-    begin = rf"\begin{{tabular}}{{l{'r' * len(_maps(table))}}}"
+    cells = _narrower(_cells(table, metric, latex_text, "--", r"\textbf{{{}}}", title))
+    head, *rows = (" & ".join(row) + r" \\" for row in cells)
+    begin = rf"\begin{{tabular}}{{l{'r' * (len(cells[0]) - 1)}}}"
     return "\n".join([begin, r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}", ""])
 
 
@@ -127,11 +148,31 @@ def _cells(
     return rows
 
 
+def _narrower(rows: list[list[str]]) -> list[list[str]]:
+    """The rows, or the columns as rows where the rows are too wide, and wider."""
+    turned = [list(column) for column in zip(*rows, strict=True)]
+    wide, other = (sum(max(map(_length, column)) for column in zip(*way, strict=True)) for way in (rows, turned))
+    return turned if other < wide and wide > _WIDE else rows
+
+
+def _length(cell: str) -> int:
+    """About how long it is in print."""
+    return len(re.sub(r"\\[a-z]+(\{\})?", "", cell))
+
+
 def _markdown_text(text: str) -> str:
     escaped = "".join(f"\\{character}" if character in "\\`*_{}[]<>()#+!|" else character for character in text)
     return " ".join(escaped.split())
 
 
 def latex_text(text: str) -> str:
-    """Any text, escaped for LaTeX."""
-    return " ".join("".join(_LATEX.get(character, character) for character in text).split())
+    """Any text, escaped for LaTeX, with places where a line may end in long names."""
+    return " ".join(r"\allowbreak{}".join(map(_escaped, _parts(word))) for word in text.split())
+
+
+def _parts(word: str) -> list[str]:
+    return _BREAKS.split(word) if len(word) >= _LONG_NAME else [word]
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)

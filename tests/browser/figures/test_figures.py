@@ -8,7 +8,8 @@ import pytest
 
 from browser import figures
 from browser.figures import paper
-from browser.figures.paper_style import style_of
+from browser.figures.paper_style import Style, style_of
+from browser.figures.paper_text import fitting, points, wrapped
 from browser.figures.wording import value_title
 from browser.reading import Curve
 from browser.stats import Estimate, Profile, curve_band
@@ -218,3 +219,31 @@ def test_a_conferences_figure_has_its_width_and_letters_that_stay_letters():
         assert 2 < style_of(name).width < 8 and style_of(name).settings["text.usetex"] is False
     with pytest.raises(ConfigError, match="Did you mean 'icml'"):
         style_of("iclm")
+
+
+def test_long_names_stay_beside_one_another_in_a_column():
+    style = Style(width=3.25)
+    names = [f"gymma/lbforaging:Foraging-{k}x{k}-3p-3f-v3" for k in (5, 8, 10)]
+    panels = paper.curve_panels(dict.fromkeys(names, BANDS), "loss", style=style)
+    panels.canvas.draw()
+    left, right = (axes._left_title for axes in panels.axes[:2])
+    assert left.get_text().count("\n") and left.get_window_extent().x1 < right.get_window_extent().x0
+    assert right.get_window_extent().x1 <= panels.bbox.x1
+    matrix = {
+        f"algorithm_{k}": {name: Estimate(350.0, 349.5, 350.5, 5) for name in [*names, "a", "b"]} for k in range(4)
+    }
+    drawn = paper.score_heatmap(matrix, "Test return", style=style)
+    drawn.canvas.draw()
+    (axes,) = drawn.axes  # no bar, which would leave no room for the cells
+    assert len(axes.get_yticklabels()) == 5 and len(axes.get_xticklabels()) == 4, "maps are the rows"
+    cell = axes.get_window_extent().width / 4
+    assert all(text.get_window_extent().width <= cell for text in [*axes.texts, *axes.get_xticklabels()])
+    assert len(paper.score_heatmap(MATRIX, "win rate", style=style).axes) == 2
+
+
+def test_names_are_divided_at_their_signs_only():
+    name = "gymma/lbforaging:Foraging-8x8"
+    lines = wrapped(name, 0.8, "x-small").split("\n")
+    assert len(lines) > 1 and "".join(lines) == name and all(line[-1] in "/:-" for line in lines[:-1])
+    assert wrapped("onelongword", 0.1, "x-small") == "onelongword"
+    assert fitting(["350.00\n[1, 2]"], 100.0, "x-small") == points("x-small") > fitting(["350.00"], 0.1, "x-small")

@@ -5,8 +5,16 @@ import re
 import sys
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
+from browser.figures import paper
+from browser.report import content
+from browser.report.arguments import Options
+from browser.report.latex import as_fragment
+from browser.report.tables import as_latex, latex_text
+from browser.report.writing import drawn
+from browser.stats import Estimate
 from report import main
 from results_folders import START, write_log, write_run, write_seeds
 
@@ -116,6 +124,59 @@ def test_images_and_export(results, tmp_path):
     assert exported["skirmish"]["8m"]["vdn"]["seed_1"]["step_2"] == {"step_count": 2000, "test_return_mean": [3.0]}
 
 
+def tabular(table):
+    """The rows of a table in LaTeX."""
+    body = as_latex(table, "test_return_mean").partition(r"\toprule")[2].partition(r"\bottomrule")[0]
+    return [row.removesuffix(r" \\").split(" & ") for row in body.splitlines() if "&" in row]
+
+
+def test_names_of_any_kind_are_letters_in_latex():
+    assert latex_text("a_b & 5 % <x> |y| $1 {z} #~^\\") == (
+        r"a\_b \& 5 \% \textless{}x\textgreater{} \textbar{}y\textbar{} \$1 \{z\} "
+        r"\#\textasciitilde{}\textasciicircum{}\textbackslash{}"
+    )
+    assert latex_text("above τ, 0–1, ε²") == r"above $\tau$, 0--1, $\varepsilon$\textsuperscript{2}"
+    assert latex_text("gymma/pz:simple_tag-v3") == r"gymma/\allowbreak{}pz:\allowbreak{}simple\_tag-v3"
+    assert latex_text("8x8/2p") == "8x8/2p"
+
+
+def fragment(results, **options):
+    """What `--latex` writes of one statistic with images of all figures, before any is drawn."""
+    asked = Options(results=results, **options)
+    metric = content.compare(content.choose(asked)[1], "test_return_mean", asked)
+    files = {name: results.parent / "figures" / f"{name}.pdf" for name in drawn(metric, paper, asked)}
+    return as_fragment([metric], {metric.key: files}, results.parent / "paper.tex", asked)
+
+
+def test_captions_and_tables_have_no_sign_that_latex_may_not_know(tmp_path):
+    write_seeds(tmp_path / "results", {name: {"3m": [1.0, 2.0], "Füchse": [1.0, 3.0]} for name in SCORES})
+    text = fragment(tmp_path / "results")
+    assert set(re.findall(r"[^\x00-\x7f]", text)) == {"ü"}
+    assert (
+        text.count(r"\includegraphics[width=\linewidth]{figures/") > 5 and r"\resizebox{\ifdim\width>\linewidth" in text
+    )
+
+
+def test_floats_span_the_page_at_full_width_and_tables_have_their_caption_on_top(results):
+    assert r"\begin{table}" in fragment(results) and r"\begin{figure}" in fragment(results)
+    text = fragment(results, full_width=True)
+    assert r"\begin{table*}" in text and r"\begin{figure*}" in text and r"\begin{figure}" not in text
+    table, figure = text.partition(r"\begin{figure*}")[::2]
+    assert table.index(r"\caption") < table.index(r"\begin{tabular}")
+    assert figure.index(r"\includegraphics") < figure.index(r"\caption")
+
+
+def test_a_wide_table_has_maps_as_rows():
+    maps = [f"gymma/lbforaging:Foraging-{k}x{k}-v3" for k in (5, 8, 10)]
+    cells = {key: Estimate(1.0 + k, np.nan, np.nan, 1) for k, key in enumerate(maps)}
+    table = {"qmix": cells, "vdn": cells}
+    head, *rows = tabular(table)
+    assert head == ["test\\_return\\_mean (n = 1)", "qmix", "vdn"] and len(rows) == 3
+    assert rows[2][0].endswith("Foraging-10x10-v3") and rows[2][1] == "3.00"
+    narrow = {name: {"3m": cells[maps[0]], "8m": cells[maps[1]]} for name in table}
+    assert [row[0] for row in tabular(narrow)][1:] == ["qmix", "vdn"]
+
+
 def test_content_of_runs_is_shown_as_text(tmp_path):
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
     root = tmp_path / "results"
@@ -174,6 +235,7 @@ def test_runs_without_any_statistic_make_a_report_too(tmp_path):
         (["--where", "env_args.map_name=3mm"], "Did you mean '3m'?"),
         (["--where", "map_name=3m"], "Did you mean 'env_args.map_name'?"),
         (["--where", "name"], "--where is KEY=VALUE"),
+        (["--where", "=3m"], "--where is KEY=VALUE"),
         (["--axis", "step"], "Did you mean 'steps'?"),
         (["--band", "iqr"], "Did you mean 'iqm'?"),
         (["--only", "newset"], "Did you mean 'newest'?"),
