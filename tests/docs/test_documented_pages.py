@@ -102,6 +102,7 @@ EVIDENCE = {
     "Learning on Skirmish",
     "How soon",
     "Cost of a checkpoint",
+    "Cost of the timer",
     "Soak test",
     "How the rules were tried",
 }
