@@ -3,11 +3,13 @@
 import importlib
 import subprocess
 import sys
+from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.own_modules import own_name
+from utils.own_modules import HOME, own_name
 from utils.plain_values import quoted
 
 # the program of verbs that no other program has
@@ -89,8 +91,15 @@ def run_program(words: list[str]) -> int:
 
 
 def run_pip(words: list[str]) -> int:
-    """Run the pip of this process's Python; return its exit code."""
-    return subprocess.run([sys.executable, "-m", "pip", *words], check=False).returncode
+    """Run the pip of this process's Python; return its exit code.
+
+    The files of requirements that messages name are found from any folder.
+    """
+    given = [
+        str(HOME / word) if before == "-r" and not Path(word).exists() and (HOME / word).is_file() else word
+        for before, word in pairwise(["", *words])
+    ]
+    return subprocess.run([sys.executable, "-m", "pip", *given], check=False).returncode
 
 
 def completion_script(words: list[str]) -> str:

@@ -70,7 +70,9 @@ def _translated(text: str, word: str) -> str:
 
 def _by_verb(found: re.Match, word: str) -> str:
     if found["pip"]:
-        return found[0] if PREFIX else f"{word} {found[0]}"
+        # the translation of a translation is the same
+        known = PREFIX or found.string[: found.start()].endswith(f"{word} ")
+        return found[0] if known else f"{word} {found[0]}"
     if found["browse"]:
         return f"{word} browse{' ' if found[0].endswith('=') else ''}"
     if found["verb"]:

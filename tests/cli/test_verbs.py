@@ -48,11 +48,18 @@ def test_verbs_of_main_are_its_options(typed, words):
     assert main_words(typed.split()) == words.split()
 
 
-def test_packages_are_installed_beside_muster():
-    """By the pip of the command's own Python, wherever the shell's pip is from."""
-    command = [sys.executable, str(CHECKOUT / "src" / "command.py"), "pip", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": os.defpath})
+def test_packages_are_installed_beside_muster(tmp_path):
+    """By the pip of the command's own Python, wherever the shell's pip is from, and from any folder."""
+    command = [sys.executable, str(CHECKOUT / "src" / "command.py"), "pip"]
+    options = {"capture_output": True, "text": True, "env": {**os.environ, "PATH": os.defpath}, "cwd": tmp_path}
+    done = subprocess.run([*command, "--version"], **options)
     assert done.returncode == 0 and f"{sys.prefix}/" in done.stdout
+    done = subprocess.run(
+        [*command, "install", "--dry-run", "--no-index", "-r", "requirements-completion.txt"], **options
+    )
+    assert "Could not open requirements file" not in done.stderr, done.stderr
+    done = subprocess.run([*command, "install", "--dry-run", "--no-index", "-r", "requirements-lacking.txt"], **options)
+    assert "Could not open requirements file" in done.stderr and done.returncode != 0
 
 
 def test_other_verbs_are_programs_and_unknown_ones_are_refused():
@@ -100,6 +107,7 @@ def test_messages_have_the_words_that_were_typed(monkeypatch):
     assert [as_typed(text) for text in TEXTS] == list(TEXTS)
     monkeypatch.setenv(own_commands.VARIABLE, "muster")
     assert {text: as_typed(text) for text in TEXTS} == TEXTS
+    assert [as_typed(text) for text in TEXTS.values()] == [*TEXTS.values()]
     assert str(ConfigError("See python src/suite.py run --help.")) == "See muster suite run --help."
     assert [as_typed(text) for text in OTHERS] == OTHERS
 
