@@ -48,6 +48,7 @@ def test_verbs_of_main_are_its_options(typed, words):
     assert main_words(typed.split()) == words.split()
 
 
+@pytest.mark.slow
 def test_packages_are_installed_beside_muster(tmp_path):
     """By the pip of the command's own Python, wherever the shell's pip is from, and from any folder."""
     command = [sys.executable, str(CHECKOUT / "src" / "command.py"), "pip"]
