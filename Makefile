@@ -7,6 +7,7 @@
 # make reference  write docs/reference.md and the comments of config/default.yaml from the parts' declarations
 # make tables   write docs/tables.md's tables from the curves in docs/tables
 # make docs     build docs/ as a site, build/site/index.html
+# make notebooks  run the notebooks of examples/ and keep their outputs
 # make wheel    build the package into dist/
 # make format   put the code in the house style
 
@@ -20,7 +21,7 @@ export OMP_NUM_THREADS ?= 1
 # the tests start hundreds of processes, each of which would compile the sources
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: train race browse test test-fast lint format check-tests check-fast reference tables docs mutants wheel
+.PHONY: train race browse test test-fast lint format check-tests check-fast reference tables docs notebooks mutants wheel
 
 train: $(VENV)/.core
 	./muster --config=mappo --env-config=skirmish with env_args.map_name=3m batch_size_run=32 \
@@ -66,6 +67,9 @@ tables: $(VENV)/.browser
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/site/build.py build/site
+
+notebooks: $(VENV)/.dev
+	$(BIN)/jupyter execute --inplace examples/*.ipynb
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -65,10 +65,6 @@ def test_learners_get_the_inputs_that_their_page_lists(monkeypatch, tmp_path):
         assert str(batch[name].dtype) == f"torch.{dtype}", name
 
 
-def test_the_page_about_environments_shows_its_example():
-    assert blocks("own_environment.md", "python")[0] == (ROOT / "docs" / "examples" / "meeting.py").read_text()
-
-
 def test_the_table_of_traits_has_all_of_the_parts_that_a_page_is_for():
     page = (ROOT / "docs" / "own_learner.md").read_text()
     rows = page.split("| trait |")[1].split("\n\n")[0]
