@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from browser.figures.hyperparameters import MOST_WORDS, importance_bars, parallel_coordinates
 from browser.page.compare.request import compare
 from browser.page.compare.view import COMPARE
 from browser.page.hyperparameters.view import HYPERPARAMETERS
@@ -11,6 +12,8 @@ from browser.page.parts.notes import Note, NotWrittenError
 from browser.page.run.view import layout as run_view
 from browser.page.runs import view as runs
 from browser.page.server.app import view_of
+from browser.stats.importance import Importance
+from browser.sweep import MOST_KEYS
 from page_views import compared, context_of, parts_of, text_of
 from results_folders import write_log, write_run
 
@@ -64,6 +67,45 @@ def test_chosen_keys_and_the_file(context):
     )
     content = HYPERPARAMETERS.files["csv"](compare(context, {"where": "name == vdn"}))["content"].splitlines()
     assert content[0] == "run,seed,lr,batch_size,score" and len(content) == 7
+
+
+def test_keys_that_cannot_be_judged_have_no_bar_and_weak_trends_no_words():
+    known, weak, unknown = (
+        Importance(key, *of, 9) for key, *of in (("a", 0.5, 0.9), ("b", 0.2, -0.1), ("c", np.nan, 1))
+    )
+    bars = importance_bars([known, weak, unknown]).data[0]
+    assert list(bars.y) == ["a", "b"] and list(bars.text) == ["scores rise with it", ""]
+    assert importance_bars([Importance("a", 0.5, -0.9, 9)]).data[0].text[0] == "scores fall with it"
+
+
+def test_too_many_words_have_no_axis_and_one_value_stands_in_the_middle():
+    words = [f"w{k:02}" for k in range(MOST_WORDS + 1)]
+    settings = {"lr": [0.1] * len(words), "word": words, "half": [word[:2] for word in words]}
+    figure = parallel_coordinates(settings, np.arange(len(words), dtype=float), "Score", words)
+    assert list(figure.layout.xaxis.ticktext) == ["lr", "half", "Score"]
+    assert {height for line in figure.data for height in line.y[::4]} == {0.5}
+    assert [note.text for note in figure.layout.annotations if note.x == 0] == ["0.1"]
+
+
+def test_scaled_scores_and_keys_that_are_left_out_are_said(context, tmp_path):
+    def said(context):
+        return text_of(compared(HYPERPARAMETERS, context, {"metric": "test_return_mean"}).figures)
+
+    assert "so scores are scaled" not in said(context) and "are left out" not in said(context)
+    for number in range(1, 5):
+        config = {"name": "qmix", "seed": 1, **{f"key_{k:02}": number * k for k in range(1, MOST_KEYS + 3)}}
+        maps = {"env": "skirmish", "env_args": {"map_name": f"{number % 2}m"}}
+        write_run(tmp_path / "other", number, config=config | maps, info={"unique_token": f"s{number}"})
+        write_log(tmp_path / "other", f"s{number}", [(t, t, t, "test_return_mean", number) for t in (5, 10)])
+    text = said(context_of(tmp_path / "other"))
+    assert "so scores are scaled" in text and "keys that explain less are left out" in text
+
+
+def test_points_have_the_colours_of_their_groups_and_one_legend(context):
+    shown = figures_in(compared(HYPERPARAMETERS, context, {"metric": "test_return_mean"}).figures)["h-points"]
+    colours = {(trace.name, trace.marker.color) for trace in shown.data}
+    assert len(colours) == 2 == len({colour for _, colour in colours})
+    assert [trace.name for trace in shown.data if trace.showlegend] == ["qmix", "vdn"]
 
 
 def test_runs_with_the_same_settings_have_no_hyperparameters(context):

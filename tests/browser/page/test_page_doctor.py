@@ -1,6 +1,7 @@
 """The card of what is wrong with a run."""
 
 from browser.page.run import view
+from browser.page.run.cards import CARDS
 from browser.page.run.doctor import draw, follows
 from browser.page.run.request import RunRequest
 from page_views import context_of, text_of
@@ -33,3 +34,28 @@ def test_it_reads_the_figures_of_rollouts_and_follows_them(tmp_path):
     (tmp_path / "runs" / "t" / "diagnostics.csv").write_text("\n".join(lines) + "\n")
     assert follows(asked) != before
     assert "numbers up to 50,000" in text_of(draw(asked))
+
+
+def test_rules_about_the_end_wait_for_it_and_each_part_is_shown(tmp_path):
+    epsilons = rows("epsilon", 1.0, 0.95, 0.9)
+    for number, status in ((1, "COMPLETED"), (2, "INTERRUPTED")):
+        write_run(tmp_path, number, info={"unique_token": f"r{number}"}, config={"t_max": 20}, status=status)
+        write_log(tmp_path, f"r{number}", epsilons)
+    context = context_of(tmp_path)
+    ended, stopped = (text_of(view.layout(context, {"run": number})) for number in "12")
+    for part in ("Exploration has not ended", "'seen'", "'usual cause'", "'to change'", "epsilon_anneal_time"):
+        assert part in ended
+    assert "'Doctor'" not in stopped
+
+
+def test_values_that_are_no_numbers_hide_nothing_and_a_new_one_draws_the_card_again(tmp_path):
+    write_run(tmp_path, 1, info={"unique_token": "t"}, config={"lr": 0.25}, status="RUNNING")
+    write_log(tmp_path, "t", rows("approx_kl", 0.1, "nan"))
+    asked = RunRequest(context_of(tmp_path), context_of(tmp_path).run("1"))
+    assert draw(asked) is None
+    before = follows(asked)
+    kept = [*rows("approx_kl", 0.1, "nan", 2.5e6), *rows("clip_fraction", 0.1, "nan", 0.94)]
+    write_log(tmp_path, "t", kept)
+    assert follows(asked) != before
+    assert {card.name: card.follows for card in CARDS}["doctor"] is follows
+    assert "The policy jumps" in text_of(draw(RunRequest(context_of(tmp_path), context_of(tmp_path).run("1"))))

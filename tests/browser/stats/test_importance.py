@@ -16,7 +16,7 @@ def test_a_key_that_decides_everything_and_one_that_decides_nothing():
 
 
 def test_it_is_kelleys_epsilon_squared():
-    # means 2 and 5, SST 27.5, SSB 22.5, MSW 5 / 8: (22.5 - 5 / 8) / 27.5
+    # means 2 and 5, SST 26.5, SSB 22.5, MSW 4 / 8: (22.5 - 4 / 8) / 26.5
     scores = np.array([1.0, 2, 2, 2, 3, 4, 5, 5, 5, 6])
     assert importance("x", ["a"] * 5 + ["b"] * 5, scores).share == pytest.approx((22.5 - 4 / 8) / 26.5)
 
