@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from slurm_standin import Cluster
+
 ROOT = Path(__file__).resolve().parents[2]
 # it names our modules by PyMARL's paths, and so does the module that it imports from beside it
 PLUGIN = """
@@ -155,6 +157,59 @@ def test_checkpoints_are_the_same_in_both(installed, tmp_path):
     assert "Resuming from results/runs/" in told and "other code" not in told
     told = called(installed, tmp_path, "resume", "latest", "with", "t_max=60")
     assert "Resuming from results/runs/" in told and "other code" not in told
+
+
+GAME = """
+import gymnasium
+import numpy as np
+
+class Line(gymnasium.Env):
+    observation_space, action_space = gymnasium.spaces.Box(-1, 1, (1,)), gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.x += 2 * action - 1
+        return np.array([self.x / 3], np.float32), float(self.x), abs(self.x) >= 3, False, {}
+"""
+
+
+@pytest.mark.slow
+def test_what_is_installed_starts_other_processes(installed, tmp_path, monkeypatch):
+    """SLURM's tasks, collectors, and a simulator that comes with Muster."""
+    cluster = Cluster(tmp_path / "cluster")
+    # without the checkout, which the stand-in's own runs need
+    monkeypatch.setattr(Cluster, "environment", lambda _: {})
+    monkeypatch.setenv("PATH", f"{tmp_path / 'cluster' / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    text = "algorithms: vdn\nenvironments: two_step\nseeds: 1\nt_max: 20\nsettings: {test_nepisode: 2}\n"
+    (tmp_path / "mine.yaml").write_text(text)
+    assert "Job 100: 1 run." in called(installed, tmp_path, "suite", "run", "mine.yaml", "--launcher=slurm")
+    cluster.run(seconds=120)
+    assert "1 of 1 run done" in called(installed, tmp_path, "suite", "status", "mine.yaml")
+    assert "tables/mine.json: 1 of 1 run" in called(installed, tmp_path, "suite", "export", "mine.yaml")
+    assert "two_step" in called(installed, tmp_path, "suite", "tables")
+    words = ["--config=iqn", "--env-config=two_step", "with", "runner=collectors", "collectors.processes=1", "t_max=40"]
+    assert "Finished Training" in called(installed, tmp_path, *words, "test_nepisode=2")
+    words = ["env_args.executable=simulators/basic.py", "batch_size_run=1", "rollout_steps=16", "t_max=40"]
+    told = called(installed, tmp_path, "--config=ppo", "--env-config=dots", "with", *words, "test_nepisode=0")
+    assert "Finished Training" in told
+
+
+@pytest.mark.slow
+def test_what_is_installed_knows_its_own_modules_by_their_names_in_the_checkout(installed, tmp_path):
+    """As plugins and as functions, which pages name so; and a user's environment by its file."""
+    words = ["--config=vdn", "with", "plugins=['envs.probe_plugin']", "env=probe", "t_max=40", "test_nepisode=2"]
+    (tmp_path / "probe.yaml").write_text("env: probe\n")
+    called(installed, tmp_path, *words[:1], "--env-config=probe.yaml", *words[1:])
+    (tmp_path / "line.py").write_text(GAME)
+    words = ["--config=ppo", "--env-config=gymnasium", "with", "env_args.key=line.py:Line", "env_args.time_limit=20"]
+    called(installed, tmp_path, *words, "t_max=100", "test_nepisode=1")
+    called(installed, tmp_path, "--evaluate=latest", "--custom=experiment.recordings:record", "with", "test_nepisode=1")
+    assert list(tmp_path.glob("results/recordings/*/recording.json"))
 
 
 @pytest.mark.slow

@@ -21,12 +21,20 @@ SOURCES = HOME / "simulators" / "python" if PREFIX else SOURCE
 LAST_LINES, LAST_BYTES = 12, 4096
 END_SECONDS = 5.0
 SUFFIXES = ("", ".x86_64", ".x86", ".exe")
+# the folder of simulators that come with Muster
+OURS = "simulators"
 
 
 def found(executable: str) -> Path | None:
-    """The file of an executable, with the ending of Unity's builds if it has none; None: there is no such file."""
-    path = Path(executable).expanduser()
-    return next((one for end in SUFFIXES if (one := path.with_name(path.name + end)).is_file()), None)
+    """The file of an executable, with the ending of Unity's builds if it has none; None: there is no such file.
+
+    Those that come with Muster are found from any folder: `simulators/basic.py`.
+    """
+    given = Path(executable).expanduser()
+    places = [given, HOME / given] if given.parts[:1] == (OURS,) else [given]
+    return next(
+        (one for path in places for end in SUFFIXES if (one := path.with_name(path.name + end)).is_file()), None
+    )
 
 
 def dismiss(reaper: Reaper) -> None:

@@ -14,6 +14,7 @@ from utils.console import fitted, terminal_width
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.own_commands import as_typed
+from utils.own_modules import PREFIX
 from utils.plain_values import quoted
 
 COMMANDS = {
@@ -28,8 +29,9 @@ COMMANDS = {
 }
 # that `estimate` may measure
 MINUTES = 10.0
-# where Muster's own are
-FOLDER = CONFIG_DIR.parent / "docs" / "tables"
+# files of curves: those that come with Muster, and where the user's are written, which in the checkout is the same
+COMES = CONFIG_DIR.parent / "docs" / "tables"
+WRITTEN = Path("tables") if PREFIX else COMES
 LAUNCHERS = ("local", "slurm", "ray")
 EPILOG = """\
 commands:
@@ -125,7 +127,8 @@ def _parser(command: str) -> OptionParser:
     parser = OptionParser(f"suite.py {command}", COMMANDS[command])
     add = parser.add_argument
     if command in ("export", "tables"):
-        add("--folder", type=Path, default=FOLDER, metavar="FOLDER", help="of the files (default: docs/tables)")
+        add("--folder", type=Path, default=_folder_of_curves(command), metavar="FOLDER",
+            help=f"of the files (default: {'tables' if PREFIX else 'docs/tables'})")  # fmt: skip
     if command == "tables":
         add("--page", type=Path, metavar="FILE", help="write them into this page, where its marks are (docs/suites.md)")
         add("--check", action="store_true", help="with --page: fail if it has other tables, and write nothing")
@@ -162,6 +165,10 @@ def _parser(command: str) -> OptionParser:
 
         add_report_options(parser)
     return parser
+
+
+def _folder_of_curves(command: str) -> Path:
+    return COMES if command == "tables" and not WRITTEN.is_dir() else WRITTEN
 
 
 def _launcher(text: str) -> str:

@@ -17,6 +17,7 @@ from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
 from utils.own_imports import with_our_names
+from utils.own_modules import own_name
 from utils.plain_values import quoted
 
 
@@ -30,7 +31,7 @@ def imported(option: str, plugin: str) -> ModuleType:
     try:
         folder = _count_current_folder()
         with with_our_names(plugin):
-            return _imported_path(option, Path(plugin)) if is_path(plugin) else importlib.import_module(plugin)
+            return _imported_path(option, Path(plugin)) if is_path(plugin) else _imported_name(plugin)
     except ConfigError:
         raise
     except ModuleNotFoundError as error:
@@ -59,6 +60,20 @@ def _count_current_folder() -> str:
     if folder not in sys.path and "" not in sys.path:
         sys.path.append(folder)
     return folder
+
+
+def _imported_name(name: str) -> ModuleType:
+    """The user's module of this name, else Muster's, whose names start with `muster.` where it is installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        own = own_name(name)
+        if own == name or not is_absent(name, error):
+            raise
+        try:
+            return importlib.import_module(own)
+        except ModuleNotFoundError as of_ours:
+            raise error if is_absent(own, of_ours) else of_ours from None
 
 
 def _imported_path(option: str, path: Path) -> ModuleType:
