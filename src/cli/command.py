@@ -1,5 +1,6 @@
 """How the commands of src/ end: with an exit code, and one message where something went wrong."""
 
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
@@ -11,7 +12,8 @@ from utils.plain_values import escaped
 from utils.processes.interpreter import REQUIRED, without_package
 from utils.processes.stop_signals import Interrupted
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+# 128 + SIGINT, and SIGTERM, as shells have them
+INTERRUPTED, ENDED_BY_SIGTERM = 130, 143
 
 
 def run_command(body: Callable[[], object], interrupted: str) -> int:
@@ -60,7 +62,11 @@ def program(body: Callable[[list[str]], object], interrupted: str) -> Callable[[
 def start(main: Callable[..., int]) -> NoReturn:
     """Run the `main` of a program as this process."""
     outlive_readers()
-    sys.exit(main())
+    code = main()
+    if code == ENDED_BY_SIGTERM:
+        # a batch system and who watches the run may both send it; a late one would end what is about to end otherwise
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(code)
 
 
 def _report(text: str) -> None:

@@ -57,6 +57,17 @@ def test_a_program_gets_the_words_and_ends_as_any_command(capsys):
     assert capsys.readouterr().err == "interrupted; nothing was written.\n"
 
 
+def test_a_late_sigterm_changes_nothing_of_a_run_that_has_heeded_one():
+    """SLURM sends it to every process, and the run's supervisor passes it on: perhaps while the interpreter ends."""
+    again = "atexit.register(os.kill, os.getpid(), signal.SIGTERM)"
+    ended = f"import atexit, os, signal; from cli.command import start; {again}; start(lambda: {{code}})"
+    codes = [
+        subprocess.run([sys.executable, "-c", ended.format(code=code)], env={**os.environ, "PYTHONPATH": str(SRC)})
+        for code in (143, 0)
+    ]
+    assert [done.returncode for done in codes] == [143, -15]
+
+
 @pytest.mark.slow
 def test_a_python_without_the_packages_is_told_which_one_has_them(tmp_path):
     """By every program, in one sentence, and not by a traceback."""

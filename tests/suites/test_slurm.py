@@ -9,7 +9,7 @@ import pytest
 
 import suite_children
 from slurm_standin import PENDING, Cluster
-from suite_children import RESOURCES, require_done, runs_of, write_manifest_of
+from suite_children import RESOURCES, SAVES, require_done, runs_of, write_manifest_of
 from suites.launch import slurm
 from suites.launch.leases import Leases
 from suites.state.runs import DONE, DROPPED, FAILED, RUNNING, STOPPED
@@ -97,7 +97,7 @@ def test_runs_that_share_a_card_are_one_task(cluster, folder):
 
 @pytest.mark.parametrize("how", ["preempt", "time_out"])
 def test_runs_that_share_a_card_save_and_resume_together(cluster, folder, how):
-    runs = [*runs_of(2, steps=80, pause=0.02), *runs_of(3, steps=2)[2:]]
+    runs = [*runs_of(2, steps=40, hold=SAVES), *runs_of(3, steps=2)[2:]]
     job = submit(folder, runs, gpus=0.33)
     cluster.run(until=lambda: begun(folder, "run-0") and begun(folder, "run-1") and "run-2" in folder.newest())
     cluster.run(until=lambda: folder.newest()["run-2"].state == DONE)
@@ -111,7 +111,8 @@ def test_runs_that_share_a_card_save_and_resume_together(cluster, folder, how):
 
 @pytest.mark.parametrize("how", ["preempt", "time_out", "fail_node"])
 def test_a_task_that_is_ended_from_outside_resumes_its_run(cluster, folder, how):
-    (run,) = runs_of(1, steps=60, pause=0.02)
+    # one that is told to stop waits for that, with its first checkpoint
+    (run,) = runs_of(1, steps=60, pause=0.05) if how == "fail_node" else runs_of(1, steps=40, hold=SAVES)
     job = submit(folder, [run])
     cluster.run(until=lambda: begun(folder, run.id))
     getattr(cluster, how)(job, "0")

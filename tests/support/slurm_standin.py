@@ -63,12 +63,12 @@ class Cluster:
         jobs = {path.stem: json.loads(path.read_text())["tasks"] for path in self._folder.glob("*.job")}
         return {(job, task): state for job, tasks in jobs.items() for task, state in tasks.items()}
 
-    def preempt(self, job, task, grace=5.0):
+    def preempt(self, job, task, grace=30.0):
         """SIGTERM to every process of the task, after a while SIGKILL; then it is queued again."""
         self._signal(job, task, signal.SIGTERM)
         self._wait_or_kill(job, task, grace, again=True)
 
-    def time_out(self, job, task, notice=5.0):
+    def time_out(self, job, task, notice=30.0):
         """SIGTERM to the script alone (--signal=B:TERM), and later the end."""
         self._processes[job, task].send_signal(signal.SIGTERM)
         self._wait_or_kill(job, task, notice, again=False)

@@ -177,6 +177,9 @@ def _play(words):
         if told or state["step"] % SAVES == 0:
             _save(place, state)
         if told:
+            # as a real run: SLURM and the supervisor may both say it, and by the second time Python has put the
+            # handlers back
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             return 143
     (place / "trace").write_text("\n".join(map(str, state["trace"])))
     (place / "done.json").write_text("{}")
