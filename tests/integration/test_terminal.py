@@ -18,7 +18,7 @@ SHORT = ["t_max=450", "test_interval=150", "log_interval=200", "test_nepisode=4"
 
 def _shortened(pattern, *more):
     """The words of this command line of the README, for a moment."""
-    (command,) = re.findall(rf"\./muster ({pattern})", README)
+    (command,) = re.findall(rf"(?m)^\./muster ({pattern})", README)
     words = command.replace("\\\n", " ").split()
     changes = [*SHORT, *more]
     changed = {word.partition("=")[0] for word in changes}
