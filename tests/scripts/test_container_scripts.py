@@ -45,6 +45,12 @@ def test_arguments_arrive_as_they_were_given(checkout):
     assert command[1:] == words
 
 
+def test_the_command_uses_the_python_of_the_image(checkout):
+    """The checkout's .venv belongs to the host."""
+    options, command = container(checkout, "cpu", "./muster", "--list")
+    assert command[1:] == ["./muster", "--list"] and "MUSTER_PYTHON=python3" in after(options, "--env")
+
+
 @pytest.mark.parametrize(
     ("gpu", "option", "image"),
     [
