@@ -69,6 +69,17 @@ def read_algorithm(
     return Algorithm(_checked(path, config), environment, chooses=is_trainer, note=note)
 
 
+def panel_of(name: str, path: Path) -> dict[str, Any] | None:
+    """The control panel of an algorithm's file; None if it is no parameter file.
+
+    Raises:
+        ConfigError: as `load_parameters`.
+    """
+    if path.suffix != ".py" or linesight_values(path) is not None:
+        return None
+    return load_parameters(name_in_records(name, path), path).cpanel
+
+
 def reads_settings(path: Path) -> bool:
     """Whether an algorithm's file makes a config of the settings after `with`, too: trainer files of ML-Agents do."""
     return path.suffix not in CHOOSING and is_trainer_file(load_yaml(path))

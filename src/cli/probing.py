@@ -8,21 +8,13 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from checks.parts import ChosenParts
-from cli.compose import compose_config, taken
+from cli.probe_configs import CONTINUOUS, UnsuitedError, config_of, without_memory
 from envs.contract.arguments import require_choice
-from envs.probes import GAMES, register
-from learners import REGISTRY as LEARNERS
-from modules.agents import REGISTRY as AGENTS
+from envs.probes import GAMES
 from run import run
-from utils.config.merging import config_names, parameter_names, recursive_dict_update
+from utils.config.merging import config_names, parameter_names
 from utils.errors import ConfigError, MusterError
 
-GAMMA = 0.5
-# with these, values are in other units than rewards
-SCALING = ("standardise_rewards", "standardise_returns", "normalise_rewards", "normalise_values")
-# the share by which target networks follow at least, in runs as short as these
-FOLLOWS = 0.05
 # what a value may be off, an error of values at most, and a return at least (random play gets half of it or less)
 NEAR, SMALL, GOOD, GOOD_CONTINUOUS = 0.09, 0.3, 0.9, 0.8
 PASSED, FAILED, UNSUITED = "passed", "failed", "not played"
@@ -138,17 +130,21 @@ def outcomes_of(
     """
     for probe in PROBES:
         if probe.game in games:
-            yield _outcome(probe, *config_of(probe, algorithm, settings, texts))
+            yield _outcome(probe, algorithm, settings, texts)
 
 
-def _outcome(probe: Probe, config: dict, continuous: bool) -> Outcome:
+def _outcome(probe: Probe, algorithm: str, settings: Mapping[str, Any], texts: Mapping[str, str]) -> Outcome:
+    try:
+        config, form = config_of(probe.game, probe.n_agents, algorithm, settings, texts)
+    except UnsuitedError as error:
+        return Outcome(probe.game, UNSUITED, str(error))
     if probe.game == "memory" and (part := without_memory(config)):
         return Outcome(probe.game, UNSUITED, f"{part} has no memory")
     figures, started = _Figures(), time.monotonic()
     try:
         with TemporaryDirectory(prefix="muster-") as folder:
             run({**config, "local_results_path": folder}, figures, _quiet())
-        passed, seen = probe.judge(figures.last(), config, continuous)
+        passed, seen = probe.judge(figures.last(), config, form == CONTINUOUS)
     except ConfigError:
         raise
     except MusterError as error:
@@ -156,63 +152,6 @@ def _outcome(probe: Probe, config: dict, continuous: bool) -> Outcome:
     verdict = UNSUITED if passed is None else PASSED if passed else FAILED
     broken = probe.broken if verdict == FAILED else ""
     return Outcome(probe.game, verdict, seen, broken, time.monotonic() - started)
-
-
-def config_of(
-    probe: Probe, algorithm: str, settings: Mapping[str, Any], texts: Mapping[str, str] | None = None
-) -> tuple[dict, bool]:
-    """The config of a probe, and whether its actions are continuous: those of policies that are made for such."""
-    composed = compose_config(algorithm, "two_step", {}, settings)
-    preset = composed.config
-    continuous = preset["mac"] == "actor_mac" and "deviation" in preset
-    register()
-    preset["env"], preset["env_args"] = "probe", {"game": probe.game, "continuous": continuous}
-    preset["env_args"]["n_agents"] = probe.n_agents
-    known, given = taken(composed, settings, True, texts)
-    config = recursive_dict_update(known, given)
-    budget = {key: value for key, value in _budget(config).items() if key not in settings}
-    return recursive_dict_update(config, budget), continuous
-
-
-def without_memory(config: Mapping[str, Any]) -> str:
-    """The part that has none: the agent's network, or a critic that values actions, as COMA's; "" if all have one.
-
-    Parts that declare nothing may have one.
-    """
-    entry = AGENTS.entry(config["agent"])
-    if entry.declared and not (entry.traits.get("memory") and config.get("use_rnn", True)):
-        return f"agent={config['agent']}"
-    of_actions = LEARNERS.entry(config["learner"]).traits.get("values") == "actions"
-    return f"critic={config['critic']}" if of_actions else ""
-
-
-def _budget(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with which a healthy learner solves a game in seconds, in the place of the preset's."""
-    buffer = ChosenParts(config).name("buffer")
-    on_policy = buffer == "rollout" or LEARNERS.entry(config["learner"]).traits.get("on_policy", False)
-    steps = 12_000 if on_policy else 3_000 if buffer == "transitions" else 5_000
-    every = steps // 20
-    found: dict[str, Any] = {"seed": 1, "use_cuda": False, "t_max": steps, "timer": "off"}
-    found |= {"gamma": GAMMA, "lr": 0.005, "critic_lr": 0.005, "optimizer": "adam", "rnn_hidden_dim": 32}
-    found |= {"epsilon_anneal_time": steps // 2, "epsilon_finish": 0.05, "target_update_interval": 20}
-    found |= dict.fromkeys(SCALING, False) | {"tune_entropy": False, "entropy_weight": 0.01}
-    found |= {"test_nepisode": 64, "test_interval": steps, "log_interval": steps, "runner_log_interval": every}
-    found |= {"learner_log_interval": every, "save_model": False, "last_checkpoint": False}
-    found |= {
-        "batch_size_run": 32 if buffer == "rollout" else 8,
-        "runner": config["runner"],
-        "vector_env": "in_process",
-    }
-    if config["runner"] == "episode":
-        found["runner"] = "parallel"
-    if buffer == "rollout" and config["runner"] == "rollout":
-        # whole episodes of two steps and their closing state: each step counts alike in means
-        found["rollout_steps"] = 6
-    if buffer == "transitions":
-        found |= {"batch_size": 64, "samples_per_insert": 32, "random_steps": 200, "critic_hidden_dim": 32}
-    if 0 < (config.get("target_update_interval_or_tau") or 0) < FOLLOWS:
-        found["target_update_interval_or_tau"] = FOLLOWS
-    return {key: value for key, value in found.items() if key in config or key == "seed"}
 
 
 def _quiet() -> logging.Logger:

@@ -37,8 +37,12 @@ class ProbeGame:
         require_number("env_args.n_agents", n_agents, 1, 16, whole=True)
         self.game, self.continuous, self.n_agents = game, continuous, n_agents
         self.groups, self.episode_limit = {"agents": n_agents}, GAMES[game]
-        self._random = np.random.default_rng(seed)
+        self.seed(seed)
         self.reset()
+
+    def seed(self, seed: int | None) -> None:
+        """Draw the signs of the next episodes by this seed."""
+        self._random = np.random.default_rng(seed)
 
     def fields(self) -> dict[str, FieldSpec]:
         bounds: dict[str, Any] = {"low": -1.0, "high": 1.0}

@@ -1,13 +1,20 @@
 """The probes: what learns passes them, and what is broken is caught by the one that shows it."""
 
+import numpy as np
 import pytest
 
 import broken_learners
 from broken_learners import BROKEN
+from checks import check_config
+from cli.probe_configs import CHOICES, CONTINUOUS, ENTITIES, OF_PICTURES, UnsuitedError, config_of
 from cli.probing import FAILED, PASSED, UNSUITED, outcomes_of, require_games
+from envs.entities.adapter import EntityEnv
+from envs.probe_entities import NAME
+from envs.probe_entities import register as register_entities
 from envs.probes import GAMES, ProbeGame
 from own_parts import registries_restored
 from probe import main as probe
+from utils.config.merging import config_names, parameter_names
 from utils.errors import ConfigError
 
 ORDER = list(GAMES)
@@ -25,12 +32,48 @@ def verdicts(algorithm, games, **settings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["vdn", "iqn", "ia2c"])
+@pytest.mark.parametrize("algorithm", ["vdn", "iqn", "ia2c", "ddpg", "epymarl_ia2c", "enn_ppo"])
 def test_presets_pass(algorithm):
+    """Of values, of quantiles, of a policy, of numbers, of EPyMARL's settings, of entities."""
     expected = dict.fromkeys(GAMES, PASSED)
-    if algorithm == "iqn":
-        expected["memory"] = UNSUITED  # its networks are feed-forward
+    if algorithm in ("iqn", "ddpg", "enn_ppo"):
+        expected["memory"] = UNSUITED  # their networks are feed-forward
     assert verdicts(algorithm, ORDER) == expected
+
+
+@pytest.mark.parametrize("algorithm", [*config_names("algs"), *parameter_names()])
+def test_every_preset_has_a_probe_of_its_form_or_a_reason(algorithm):
+    """No preset needs an environment of its own, a panel's environment that is not installed, or other processes."""
+    try:
+        config, form = config_of("joint", 2, algorithm, {})
+    except UnsuitedError as error:
+        assert algorithm == "digideep_ppo_pictures" and str(error) == OF_PICTURES
+        return
+    names = ("ddpg", "td3", "sac", "sac_v1", "maddpg", "masac", "digideep_ddpg", "digideep_sac", "digideep_sac_v2")
+    assert form == (ENTITIES if algorithm == "enn_ppo" else CONTINUOUS if algorithm in names else CHOICES)
+    assert config["env"] == ("entities" if form == ENTITIES else "probe") and config["t_max"] <= 12_000
+    assert config["gamma"] == 0.5 and not config.get("add_value_last_step") and config.get("collection") != "collectors"
+    check_config(config)
+
+
+def test_settings_win_over_the_budget_and_the_panel():
+    settings = {"cpanel": {"n_steps": 2}, "lr": 0.1, "add_value_last_step": True}
+    assert config_of("delay", 1, "digideep_sac", {"cpanel": {"batch_size": 7}, "lr": 0.1})[0]["lr"] == 0.1
+    assert config_of("delay", 1, "epymarl_ia2c", {"add_value_last_step": True})[0]["add_value_last_step"]
+    with pytest.raises(ConfigError, match="no parameter file"):
+        config_of("delay", 1, "vdn", settings)
+
+
+def test_the_game_of_entities_is_the_same_one():
+    register_entities()
+    env = EntityEnv(NAME, {"game": "joint", "n_agents": 3}, seed=1)
+    env.reset()
+    signs = env.observe()["entities/Agent"][:, 0]
+    assert len(set(signs.tolist())) == 2
+    outcome, ended, truncated, _ = env.step({"actions": (signs > 0).astype(np.int64)})
+    assert outcome["reward"] == 1 and ended and not truncated
+    env.reset()
+    assert env.step({"actions": np.zeros(3, np.int64)})[0]["reward"] == 0
 
 
 @pytest.mark.slow
@@ -57,8 +100,6 @@ def played(actions, **args):
 
 
 def test_the_games_pay_what_they_say():
-    import numpy as np
-
     def by_sign(signs):
         return (np.array(signs) > 0).astype(np.int64)
 
