@@ -18,6 +18,7 @@ def _parser() -> OptionParser:
         with_settings=True,
     )
     parser.add_argument("--config", metavar="ALG", help="config/algs/ALG.yaml or .py, or a file of yours")
+    parser.add_argument("--all", action="store_true", help="every preset in place of one, a line for each")
     parser.add_argument("--games", metavar="NAMES", help="of them only these, such as delay,memory")
     return parser
 
@@ -25,14 +26,23 @@ def _parser() -> OptionParser:
 def _probe(words: list[str]) -> None:
     options = _parser().parse(words)
 
-    from cli.probing import FAILED, line_of, outcomes_of, require_config, require_games
+    from cli.probing import FAILED, line_of, outcomes_of, presets, require_config, require_games, row_of
     from cli.settings import check_settings, texts_as_typed
-    from utils.errors import MusterError
+    from utils.errors import ConfigError, MusterError
 
     settings, games = check_settings(options.words), require_games(options.games)
-    algorithm, texts = require_config(options.config), texts_as_typed(options.words)
-    failed = 0
-    for outcome in outcomes_of(algorithm, settings, texts, games):
+    texts, failed = texts_as_typed(options.words), 0
+    if options.all:
+        if options.config:
+            raise ConfigError("--all plays every preset; leave --config out.")
+        for preset in presets():
+            row, passed = row_of(preset, outcomes_of(preset, settings, texts, games))
+            print(row, flush=True)
+            failed += not passed
+        if failed:
+            raise MusterError(f"{failed} of {len(presets())} presets failed.")
+        return
+    for outcome in outcomes_of(require_config(options.config), settings, texts, games):
         print(line_of(outcome), flush=True)
         failed += outcome.verdict == FAILED
     if failed:

@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +14,7 @@ from envs.probes import GAMES
 from run import run
 from utils.config.merging import config_names, parameter_names
 from utils.errors import ConfigError, MusterError
+from utils.processes.stop_signals import Interrupted
 
 # what a value may be off, an error of values at most, and a return at least (random play gets half of it or less)
 NEAR, SMALL, GOOD, GOOD_CONTINUOUS = 0.09, 0.3, 0.9, 0.8
@@ -101,10 +102,13 @@ class _Figures:
 def require_config(name: str | None) -> str:
     """The algorithm's name. Raises ConfigError: there is none."""
     if not name:
-        raise ConfigError(
-            f"--config is missing. Choose one of: {', '.join([*config_names('algs'), *parameter_names()])}."
-        )
+        raise ConfigError(f"--config is missing. Choose one of: {', '.join(presets())}.")
     return name
+
+
+def presets() -> list[str]:
+    """The names of all algorithms that come with Muster."""
+    return sorted([*config_names("algs"), *parameter_names()])
 
 
 def require_games(named: str | None) -> list[str]:
@@ -145,6 +149,8 @@ def _outcome(probe: Probe, algorithm: str, settings: Mapping[str, Any], texts: M
         with TemporaryDirectory(prefix="muster-") as folder:
             run({**config, "local_results_path": folder}, figures, _quiet())
         passed, seen = probe.judge(figures.last(), config, form == CONTINUOUS)
+    except Interrupted as stopped:  # its message says how to resume
+        raise Interrupted(stopped.exit_code - 128, "interrupted; the probes that were played are above.") from None
     except ConfigError:
         raise
     except MusterError as error:
@@ -165,3 +171,19 @@ def line_of(outcome: Outcome) -> str:
     broken = f"\n             broken: {outcome.broken}" if outcome.broken else ""
     seconds = f" ({outcome.seconds:.0f} s)" if outcome.seconds >= 1 else ""
     return f"{outcome.game:<12} {outcome.verdict:<10} {outcome.seen}{seconds}{broken}"
+
+
+def row_of(preset: str, outcomes: Iterable[Outcome]) -> tuple[str, bool]:
+    """One line for an algorithm, and whether nothing failed; one that is refused has failed."""
+    try:
+        found = list(outcomes)
+    except ConfigError as error:
+        return f"{preset:<22} refused    {error}", False
+    passed, seconds = sum(one.verdict == PASSED for one in found), sum(one.seconds for one in found)
+    others: dict[str, list[str]] = {}
+    for one in found:
+        if one.verdict != PASSED:
+            others.setdefault(f"{one.verdict}: {one.seen}", []).append(one.game)
+    notes = "".join(f"; {', '.join(games)} {why}" for why, games in others.items())
+    row = f"{preset:<22} {passed} of {len(found)} passed{notes} ({seconds:.0f} s)"
+    return row, all(one.verdict != FAILED for one in found)

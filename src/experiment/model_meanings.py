@@ -93,17 +93,22 @@ def _seers(agents: tuple[int, ...]) -> str:
 
 def _checked(saved: Mapping[str, Any]) -> dict[str, Any]:
     """The record of a model, which may come from others; what is not of its form is left out."""
-    groups, targets = (saved.get(key) if isinstance(saved.get(key), Mapping) else {} for key in ("groups", "targets"))
+    groups, targets = _mapping(saved, "groups"), _mapping(saved, "targets")
     untargeted = saved.get("untargeted")
     return {
         "groups": {
             str(name): (list(map(str, group[0])), group[1])
-            for name, group in (groups or {}).items()
+            for name, group in groups.items()
             if isinstance(group, list) and len(group) == 2 and isinstance(group[0], list) and isinstance(group[1], int)
         },
         "untargeted": list(map(str, untargeted)) if isinstance(untargeted, list) else [],
-        "targets": {str(kind): count for kind, count in (targets or {}).items() if isinstance(count, int)},
+        "targets": {str(kind): count for kind, count in targets.items() if isinstance(count, int)},
     }
+
+
+def _mapping(saved: Mapping[str, Any], key: str) -> Mapping[Any, Any]:
+    found = saved.get(key)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _listed(names: list[str]) -> str:

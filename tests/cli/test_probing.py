@@ -7,7 +7,7 @@ import broken_learners
 from broken_learners import BROKEN
 from checks import check_config
 from cli.probe_configs import CHOICES, CONTINUOUS, ENTITIES, OF_PICTURES, UnsuitedError, config_of
-from cli.probing import FAILED, PASSED, UNSUITED, outcomes_of, require_games
+from cli.probing import FAILED, PASSED, UNSUITED, Outcome, outcomes_of, require_games
 from envs.entities.adapter import EntityEnv
 from envs.probe_entities import NAME
 from envs.probe_entities import register as register_entities
@@ -16,6 +16,7 @@ from own_parts import registries_restored
 from probe import main as probe
 from utils.config.merging import config_names, parameter_names
 from utils.errors import ConfigError
+from utils.processes.stop_signals import Interrupted
 
 ORDER = list(GAMES)
 
@@ -117,6 +118,41 @@ def test_the_games_pay_what_they_say():
         assert played(lambda signs: np.roll(by_sign(signs), 1), game=game, n_agents=4)[0][-1] <= last
     near = played(lambda signs: 0.5 * np.array([signs]).T, game="joint", continuous=True)[0]
     assert near == [1] and played(lambda s: np.zeros((2, 1)), game="joint", continuous=True)[0] == [0.5]
+
+
+def test_all_presets_have_a_line_each(capsys, monkeypatch):
+    import cli.probing
+
+    games = [("constant", PASSED, "fine"), ("delay", FAILED, "0.5"), ("memory", UNSUITED, "no memory")]
+    monkeypatch.setattr(cli.probing, "presets", lambda: ["fit", "ill", "odd"])
+
+    def outcomes(preset, settings, texts, asked):
+        assert settings == {"lr": 0.1} and asked == ["constant", "delay", "memory"]
+        if preset == "odd":
+            raise ConfigError("Odd.")
+        yield from (Outcome(*one, seconds=2.0) for one in games if preset == "ill" or one[1] != FAILED)
+
+    monkeypatch.setattr(cli.probing, "outcomes_of", outcomes)
+    assert probe(["--all", "--games=constant,delay,memory", "with", "lr=0.1"]) == 1
+    told = capsys.readouterr()
+    assert told.out.splitlines() == [
+        "fit                    1 of 2 passed; memory not played: no memory (4 s)",
+        "ill                    1 of 3 passed; delay failed: 0.5; memory not played: no memory (6 s)",
+        "odd                    refused    Odd.",
+    ]
+    assert "2 of 3 presets failed" in told.err
+    assert probe(["--all", "--config=vdn"]) == 2
+
+
+def test_a_probe_that_is_interrupted_promises_nothing(capsys, monkeypatch):
+    import cli.probing
+
+    def run(*_):
+        raise Interrupted(15, "Resume from the checkpoint")
+
+    monkeypatch.setattr(cli.probing, "run", run)
+    assert probe(["--config=vdn", "--games=constant"]) == 143
+    assert capsys.readouterr().err == "interrupted; the probes that were played are above.\n"
 
 
 def test_what_is_asked_for_is_refused_in_words(capsys):
