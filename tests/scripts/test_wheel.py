@@ -1,6 +1,8 @@
 """The wheel: one package, which trains, resumes, lists and browses in an empty folder, and takes nobody's names."""
 
+import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -219,6 +221,19 @@ def test_a_notebook_keeps_its_own_modules(installed, tmp_path):
     (tmp_path / "notebook.py").write_text(NOTEBOOK)
     before, after = called(installed, tmp_path, "notebook.py", program="python").splitlines()[:2]
     assert before == "['run', 'utils']" and after.endswith("['run', 'utils']") and "vdn" in after
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["first_run", "own_environment"])
+def test_the_notebooks_run_on_what_is_installed(name, installed, tmp_path, monkeypatch):
+    """Their code with fewer steps; tests/docs/test_notebooks.py runs them whole, in the checkout."""
+    pytest.importorskip("IPython", reason="requirements-dev.txt is not installed")
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    cells = json.loads((ROOT / "examples" / f"{name}.ipynb").read_text())["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    (tmp_path / "notebook.py").write_text(re.sub(r"t_max=\w+", "t_max=1500", code))
+    called(installed, tmp_path, "notebook.py", program="python")
+    assert list((tmp_path / "results" / "runs").iterdir())
 
 
 @pytest.mark.slow
