@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
 import algorithms  # noqa: E402 - of this folder
+import notebooks  # noqa: E402
 
 DOCS, SITE = ROOT / "docs", ROOT / "docs" / "site"
 # the classes of the programming interface by page
@@ -51,6 +52,7 @@ def build(target: Path) -> int:
     (pages / "index.md").write_text(_rooted((ROOT / "README.md").read_text()))
     for page in pages.rglob("*.md"):
         page.write_text(_linked(page.read_text()))
+    notebooks.write_notebooks(ROOT / "examples", pages / "notebooks")
     algorithms.write_pages(pages / "algorithms", _documented)
     _write_interface(pages / "api")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-c", str(SITE), pages, target]
@@ -64,7 +66,7 @@ def _rooted(readme: str) -> str:
 
 def _linked(text: str) -> str:
     """A page whose links to files outside docs/ are their names, since the site has no such files."""
-    text = text.replace("](../README.md", "](index.md")
+    text = notebooks.linked_to_notebooks(text.replace("](../README.md", "](index.md"))
     return re.sub(r"\[([^\]]+)\]\((\.\./)+[^)]*\)", r"\1", text)
 
 
