@@ -126,6 +126,15 @@ def test_guides_of_algorithms_say_which_keys_to_set_first(page):
         assert option_help(key)
 
 
+def test_every_family_of_environments_has_a_small_picture_or_says_why_not():
+    part = CONTENTS.split("caption: Environments")[1].split("caption:")[0]
+    for name in re.findall(r"^ {6}- (?:\{file: |file: )(\w+)", part, re.M)[1:]:
+        text = (ROOT / "docs" / f"{name}.md").read_text()
+        pictures = re.findall(r"!\[([^\]]{20,})\]\((\S+)\)", text)
+        assert pictures or "does not draw" in text, f"{name}: no picture with a description"
+        assert all((ROOT / "docs" / file).stat().st_size < 60_000 for _, file in pictures if "pictures/" in file), name
+
+
 def _anchors(page):
     """The anchors that a page's headings get."""
     headings = re.findall(r"^#+ (.*)", page.read_text(), re.M)

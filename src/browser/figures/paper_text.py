@@ -1,6 +1,7 @@
 """Texts of images that fit into their places: names in several lines, and letters as small as they must be."""
 
 import re
+from typing import Any
 
 from matplotlib import rcParams
 from matplotlib.font_manager import FontProperties
@@ -15,7 +16,8 @@ _BREAKS = re.compile(r"(?<=[/:_\-\s])")
 
 def points(size: str) -> float:
     """A size of letters by the name of its setting, or by its word."""
-    return FontProperties(size=rcParams.get(size, size)).get_size_in_points()
+    known: Any = rcParams
+    return FontProperties(size=known.get(size, size)).get_size_in_points()
 
 
 def wrapped(text: str, inches: float, size: str) -> str:
