@@ -18,6 +18,8 @@ from utils.processes.stop_signals import Interrupted
 
 # what a value may be off, an error of values at most, and a return at least (random play gets half of it or less)
 NEAR, SMALL, GOOD, GOOD_CONTINUOUS = 0.09, 0.3, 0.9, 0.8
+# statistics of the values of what was done, the first that a learner logs; the other one is QTRAN's
+VALUES = ("q_taken_mean", "td_chosen_qs")
 PASSED, FAILED, UNSUITED = "passed", "failed", "not played"
 
 
@@ -56,7 +58,7 @@ def _of_delay(figures: Mapping[str, float], config: Mapping[str, Any], _: bool) 
 
 
 def _value(figures: Mapping[str, float], right: float) -> tuple[bool | None, str]:
-    value = figures.get("q_taken_mean", math.nan)
+    value = next((figures[key] for key in VALUES if key in figures), math.nan)
     if math.isnan(value):
         return None, "the learner logs no q_taken_mean"
     return abs(value - right) <= NEAR, f"mean value {value:.2f}, {right:g} is right"
