@@ -66,7 +66,7 @@ class Reader:
             given |= {of_actions.get(name, name): mask for name, mask in legal.items()}
         elif legal is not None:
             given[self._only(list(self._masks), "legal")] = legal
-        arrays = {path: np.asarray(value) for path, value in given.items()}
+        arrays = {path: _numbers(path, value) for path, value in given.items()}
         one = self._is_one(arrays)
         values = {path: self._shaped(path, array, one) for path, array in arrays.items()}
         return self._completed(values, copies), Form(len(next(iter(values.values()))), lambda a: self._as_given(a, one))
@@ -116,6 +116,8 @@ class Reader:
         if len(sizes) > 1:
             raise ConfigError(f"act: the fields are of {' and '.join(map(str, sorted(sizes)))} environments.")
         (size,) = sizes
+        if not size:
+            raise ConfigError("act: there are observations of no environment.")
         if copies and size != copies:
             raise ConfigError(
                 f"act: {size} environments, and the memory is of {copies}. Call reset() where other episodes begin."
@@ -146,7 +148,11 @@ class Reader:
             )
         if unknown := [agent for agent in obs if agent not in self._agents]:
             raise ConfigError(f"act: there is no agent '{quoted(unknown[0])}'.{suggestion(unknown[0], self._agents)}")
-        values = self._completed(self._of_agents(obs, legal if isinstance(legal, Mapping) else {}), copies)
+        if legal is not None and not isinstance(legal, Mapping):
+            raise ConfigError("act: observations are by agent, so legal must be a mapping from agents, too.")
+        if unknown := [agent for agent in legal or () if agent not in self._agents]:
+            raise ConfigError(f"act: legal has no agent '{quoted(unknown[0])}'.{suggestion(unknown[0], self._agents)}")
+        values = self._completed(self._of_agents(obs, legal or {}), copies)
 
         def by_agent(actions: Mapping[str, Array]) -> dict[str, Any]:
             return {agent: self._action_of(agent, actions) for agent in obs}
@@ -156,21 +162,23 @@ class Reader:
     def _of_agents(self, obs: Mapping[str, Any], legal: Mapping[str, Any]) -> dict[str, Array]:
         values: dict[str, Array] = {}
         for path, field in {**self._seen, **self._masks}.items():
-            if field.group is None:
-                values[path] = np.asarray(self._value(path, next(iter(obs)), obs, legal))[None]
-                continue
             rows = np.zeros(self.spec.array_shape(path, 1), field.dtype)
+            if field.group is None:
+                seen = [self._value(path, agent, obs, legal) for agent in [*obs][:1]]
+                values[path] = _numbers(path, seen[0])[None] if seen else rows
+                continue
             if path in self._masks:
                 rows[..., 0] = 1
             for row, agent in enumerate(self._agents_of(field.group)):
                 value = self._value(path, agent, obs, legal)
-                if value is not None:
-                    try:
-                        rows[0, row] = value
-                    except ValueError:
-                        raise ConfigError(
-                            f"act: '{path}' of {agent} has the shape {np.shape(value)}; it must be {rows.shape[2:]}."
-                        ) from None
+                if value is None:
+                    continue
+                value = _numbers(f"{path}' of '{agent}", value)
+                if value.shape != rows.shape[2:] and (value.ndim or rows.shape[2:] != (1,)):
+                    raise ConfigError(
+                        f"act: '{path}' of '{agent}' has the shape {value.shape}; it must be {rows.shape[2:]}."
+                    )
+                rows[0, row] = value
             values[path] = rows
         return values
 
@@ -210,3 +218,14 @@ class Reader:
                 return self._agents[first : first + size]
             first += size
         return []
+
+
+def _numbers(path: str, value: Any) -> Array:
+    """What a caller has of a field, as an array of numbers; of torch's tensors, too."""
+    try:
+        array = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+    except ValueError:
+        raise ConfigError(f"act: the rows of '{path}' have unequal lengths.") from None
+    if array.dtype.kind not in "biuf":
+        raise ConfigError(f"act: '{path}' must be numbers, found {quoted(repr(value))}.")
+    return array

@@ -17,9 +17,10 @@ from controllers.contract import controller
 from controllers.decisions import Decider
 from controllers.hidden_states import reset_where
 from controllers.policy_step import PolicyStep
+from envs.contract.arguments import require_choice
 from envs.contract.fields import EnvSpec, pymarl_spec
 from experiment.loaded_run import loaded_run
-from experiment.onnx_export import SECOND, require_onnx, require_same, write_models
+from experiment.onnx_export import SECOND, VERSIONS, require_onnx, require_same, write_models
 from muster.errors import short
 from muster.observations import Reader
 from muster.process import process_left_alone
@@ -171,6 +172,7 @@ class Policy:
         Raises:
             ConfigError: networks of this kind cannot be exported, or onnx or onnxruntime are missing.
         """
+        require_choice("version", version, VERSIONS)
         target = Path(path)
         if target.suffix != ENDING:
             raise ConfigError(f"export: {quoted(str(path), 300)} must end in {ENDING}.")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cli.recorded_runs import playing_config
+from envs.contract.arguments import LARGEST, require_number
 from muster.errors import short
 from muster.process import process_left_alone
 from muster.recording import resumed
@@ -130,9 +131,10 @@ class Run:
         Returns:
             the statistics by name: "test_return_mean", "test_return_std", "test_ep_length_mean", ...
         """
+        require_number("episodes", episodes, 1, LARGEST, whole=True)
         saved, _ = find_model(self._found, model)
         config = playing_config(self._found, saved.folder, saved.step, settings)
-        copies = max(1, min(int(config["batch_size_run"]), episodes))
+        copies = min(int(config["batch_size_run"]), episodes)
         played = {"test_nepisode": episodes, "batch_size_run": copies, "test_batch_size": 0}
         figures = SimpleNamespace(info={}, _id=None, log_scalar=lambda key, value, t: None)
         with process_left_alone():

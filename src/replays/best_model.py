@@ -11,7 +11,10 @@ from records.metric_rows import read_rows, whole_lines
 from records.recorded import manifests
 from utils.errors import ConfigError
 from utils.files.regular_files import read_regular
+from utils.nearest import suggestion
+from utils.plain_values import quoted
 
+MODELS = ("best", "newest")
 BOTH = "--model=newest or load_step=STEP picks another"
 
 
@@ -26,8 +29,10 @@ def find_model(run: FoundRun, which: str | None = None, how: str = BOTH) -> tupl
         how: another one can be picked.
 
     Raises:
-        ConfigError: the run has saved none.
+        ConfigError: the run has saved none, or `which` is neither.
     """
+    if which not in (None, *MODELS):
+        raise ConfigError(f"model is '{quoted(which)}'.{suggestion(str(which), MODELS)}")
     found = _saved_models(run)
     if which == "newest":
         return max(found, key=lambda saved: saved.step), ""

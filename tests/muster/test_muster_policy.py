@@ -93,11 +93,53 @@ def test_it_plays_vectorised_environments(run):
         ({"state": np.zeros(48)}, None, "'obs' is missing"),
         ({"a": np.zeros(30)}, None, "observations of 1 agents"),
         (np.zeros((2, 3, 30)), np.ones((3, 3, 9)), "2 and 3 environments"),
+        (np.zeros((0, 3, 30)), None, "of no environment"),
+        ([[1, 2], [3]], None, "rows of 'obs' have unequal lengths"),
+        (np.full((3, 30), "a"), None, "'obs' must be numbers"),
+        (None, None, "'obs' must be numbers"),
+        (dict.fromkeys("abc", np.zeros(30)), np.ones((3, 9)), "legal must be a mapping from agents"),
+        (dict.fromkeys("abc", np.zeros(30)), {"d": np.ones(9)}, "legal has no agent 'd'"),
+        (dict.fromkeys("abc", np.zeros(5)), None, r"'obs' of 'a' has the shape \(5,\); it must be \(30,\)"),
+        (dict.fromkeys("abc", 0.0), None, r"'obs' of 'a' has the shape \(\)"),
     ],
 )
 def test_wrong_observations_are_refused(obs, legal, message, run):
     with pytest.raises(muster.ConfigError, match=message):
         run.load().act(obs, legal)
+
+
+def test_what_it_takes_for_observations(run):
+    policy = run.load()
+    obs = np.random.default_rng(1).normal(size=(3, 30)).astype(np.float32)
+    forms = [obs, obs.astype(float), obs.tolist(), th.from_numpy(obs).requires_grad_(), {"obs": obs}, obs[None]]
+    acted = [np.reshape(policy.act(form, {"actions": np.ones((3, 9))} if k < 5 else None), 3).tolist()
+             for k, form in enumerate(forms) if policy.reset() is None]  # fmt: skip
+    assert acted == [acted[0]] * 6
+    policy.reset()
+    agents = dict(zip("abc", obs, strict=True))
+    assert policy.act(agents) == dict(zip("abc", acted[0], strict=True))
+    assert policy.act({}) == {}  # all have left
+
+
+def test_it_explores_if_it_is_asked_to(run):
+    policy, legal = run.load(), np.tile(np.eye(9, dtype=int)[4] + np.eye(9, dtype=int)[7], (200, 3, 1))
+    obs = np.zeros((200, 3, 30))
+    greedy = policy.act(obs, legal)
+    assert (greedy == greedy[0]).all()
+    policy.reset()
+    assert np.unique(policy.act(obs, legal, greedy=False)[:, 0]).tolist() == [4, 7]
+
+
+def test_one_of_its_models_is_chosen(run):
+    assert run.load("newest").step >= run.load().step
+    for play in (run.load, lambda model: run.evaluate(2, model=model)):
+        with pytest.raises(muster.ConfigError, match=r"model is 'bst'\. Did you mean 'best'"):
+            play("bst")
+    for episodes in (0, -1, 1.5, "two"):
+        with pytest.raises(muster.ConfigError, match=r"episodes is .*; it must be a whole number from 1"):
+            run.evaluate(episodes)
+    with pytest.raises(muster.ConfigError, match=r"version is '7'\. Allowed: 2, 3"):
+        run.load().export("policy.onnx", version=7)
 
 
 def test_another_number_of_environments_needs_a_reset(run):
@@ -138,9 +180,14 @@ def test_a_policy_is_exported_once_onnxruntime_agrees(run, tmp_path, monkeypatch
     ort = pytest.importorskip("onnxruntime")
     policy = run.load()
     (path,) = policy.export(tmp_path / "policy.onnx")
-    names = [given.name for given in ort.InferenceSession(str(path)).get_inputs()]
-    assert {"obs_0", "action_masks", "recurrent_in"} <= set(names)
-    assert policy.act(np.zeros((3, 30))).shape == (3,)
+    session, rng = ort.InferenceSession(str(path)), np.random.default_rng(0)
+    memory = {given.name: given.shape[-1] for given in session.get_inputs()}["recurrent_in"]
+    given = {"obs_1": np.eye(3, dtype=np.float32), "recurrent_in": np.zeros((3, 1, memory), np.float32)}
+    for _ in range(6):
+        obs, legal = rng.normal(size=(3, 30)), (rng.random((3, 9)) < 0.3) | (np.arange(9) == 1)
+        given |= {"obs_0": obs.astype(np.float32), "action_masks": legal.astype(np.float32)}
+        chosen, given["recurrent_in"] = session.run(["deterministic_discrete_actions", "recurrent_out"], given)
+        assert policy.act(obs, legal).tolist() == chosen[:, 0].tolist()
     monkeypatch.setattr("experiment.onnx_export.np.allclose", lambda *a, **k: False)
     with pytest.raises(muster.MusterError, match="onnxruntime computes another"):
         policy.export(tmp_path / "other.onnx")
