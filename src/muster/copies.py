@@ -11,6 +11,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from envs.contract.fields import EnvSpec, FieldSpec
+from muster.inputs import action_of, require_seed
 from replays.drawing import bounds_of, draw
 from utils.errors import ConfigError
 from vector_envs.train_and_test import LocalCopies
@@ -37,6 +38,9 @@ class Made:
         env_spec: the fields of the environment, with their shapes (`envs.contract.fields.EnvSpec`).
     """
 
+    _size = 1
+    _begun = False
+
     def __init__(self, make: Maker, first: LocalCopies, name: str, render_mode: str | None, illegal_actions: str):
         self._make, self._copies, self.env_spec, self.name = make, first, first.spec, name
         self.render_mode, self._replaces = render_mode, illegal_actions == "replace"
@@ -47,30 +51,42 @@ class Made:
     def begin(self, seed: int | None, which: Array | None = None) -> None:
         """Start episodes; a seed makes the copies again, so that their episodes are the first of that seed."""
         if seed is not None:
+            require_seed(seed)
             self._copies.close()
             self._copies = self._make(int(seed))
         self._copies.reset(which)
+        self._begun = True
 
     def seen(self) -> dict[str, Array]:
         """All fields that agents see, `[B, ...]`, which the next step does not change."""
         return {path: np.array(value) for path, value in self._copies.observed().items()}
 
-    def play(self, actions: Mapping[str, Array]) -> Any:
-        """Step the copies; `[B, n, ...]` by field. Illegal choices are replaced, or refused.
+    def play(self, actions: Mapping[str, Any]) -> tuple[Mapping[str, Array], Array, Array]:
+        """Step the copies: outcomes by field, which ended, and which were cut off or lost, bool `[B]` each.
+
+        Actions come by field, in the shapes of `_given_shape`. Illegal choices are replaced, or refused.
 
         Raises:
-            ConfigError: an illegal action.
+            ConfigError: an action is missing, has another shape, or is illegal; or no episode has begun.
         """
+        if not self._begun:
+            raise ConfigError("step: no episode has begun. Call reset() first.")
         observed, done = self._copies.observed(), {}
         for path, field in self.actions.items():
-            chosen = np.array(actions[path], dtype=field.dtype)
+            given = action_of(path, field, actions, self._given_shape(path))
+            chosen = given.reshape(self.env_spec.array_shape(path, self._size))
             if field.n is not None:
                 chosen = self._legal(path, field.n, chosen, observed)
             else:
                 low, high = field.bounds(-np.inf, np.inf, np.float32)
                 chosen = np.clip(chosen, low, high)
             done[path] = chosen
-        return self._copies.step(done)
+        outcome = self._copies.step(done)
+        return outcome.values, outcome.terminated.copy(), outcome.truncated | outcome.lost
+
+    def _given_shape(self, path: str) -> tuple[int, ...]:
+        """Of a field's actions, as callers of `step` have them."""
+        return self.env_spec.array_shape(path, self._size)
 
     def _legal(self, path: str, choices: int, chosen: Array, observed: Mapping[str, Array]) -> Array:
         legal = np.ones((*chosen.shape, choices), bool)
@@ -129,14 +145,17 @@ class MadeEnv(Made, gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Act: `(observation, reward, terminated, truncated, info)`."""
         chosen = action if isinstance(action, Mapping) else {next(iter(self.actions)): action}
-        outcome = self.play({path: np.asarray(value)[None, None] for path, value in chosen.items()})
-        ended = bool(outcome.terminated[0]), bool(outcome.truncated[0])
+        values, terminated, truncated = self.play(chosen)
+        ended = bool(terminated[0]), bool(truncated[0])
         obs, info = self._shown(self._copies.info(0) if any(ended) else {})
-        return obs, float(reward_of(self.env_spec, outcome.values)[0].sum()), *ended, info
+        return obs, float(reward_of(self.env_spec, values)[0].sum()), *ended, info
 
     def render(self) -> Any:
         """A picture, uint8 `[height, width, 3]`."""
         return self.picture()
+
+    def _given_shape(self, path: str) -> tuple[int, ...]:
+        return self.env_spec.fields[path].entry_shape
 
     def _shown(self, info: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         seen = {path: value[0] for path, value in self.seen().items()}
@@ -169,7 +188,7 @@ class MadeVectorEnv(Made, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def __init__(self, num_envs: int, *arguments: Any):
         super().__init__(*arguments)
-        self.num_envs = num_envs
+        self.num_envs = self._size = num_envs
         alone = sum(self.env_spec.groups.values()) == 1
         self._alone = alone
         self.single_observation_space = space_of(self.observed_fields, None if alone else self.env_spec)
@@ -185,12 +204,9 @@ class MadeVectorEnv(Made, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """Act in every copy; see the class for the shapes."""
         chosen = actions if isinstance(actions, Mapping) else {next(iter(self.actions)): actions}
-        if self._alone:
-            chosen = {path: np.asarray(value)[:, None] for path, value in chosen.items()}
-        outcome = self.play(chosen)
-        terminated, truncated = outcome.terminated.copy(), outcome.truncated.copy()
-        rewards = reward_of(self.env_spec, outcome.values).astype(np.float64)
-        ended, infos = terminated | truncated | outcome.lost, {}
+        values, terminated, truncated = self.play(chosen)
+        rewards = reward_of(self.env_spec, values).astype(np.float64)
+        ended, infos = terminated | truncated, {}
         if ended.any():
             infos["final_obs"], last = self._shown()
             infos["_final_obs"], infos["final_info"] = ended, {**last, "episodes": self._infos(ended)}
@@ -206,6 +222,10 @@ class MadeVectorEnv(Made, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def close_extras(self, **_: Any) -> None:
         """`close` frees everything."""
+
+    def _given_shape(self, path: str) -> tuple[int, ...]:
+        B, *rest = super()._given_shape(path)
+        return (B, *rest[1:]) if self._alone else (B, *rest)
 
     def _infos(self, ended: Array) -> list[dict[str, Any]]:
         """Of the copies that have ended, what their environments say at the end of an episode."""

@@ -10,6 +10,7 @@ from envs import REGISTRY, has_batched_form
 from envs.contract.optional import require
 from muster.environments import chosen
 from muster.errors import short
+from muster.inputs import require_seed
 from utils.config.merging import default_config, recursive_dict_update
 from utils.config.registry import loaded
 from utils.errors import ConfigError
@@ -59,6 +60,8 @@ def make(
         raise ConfigError(
             f"num_envs={quoted(num_envs)}: it must be a whole number from 1, or None for one environment."
         )
+    if seed is not None:
+        require_seed(seed)
     given = chosen(env, arguments)
     if given.sole and (num_envs or 1) > 1:
         raise ConfigError(f"num_envs={num_envs}: env is one object. Pass its class or a function that makes it.")

@@ -12,6 +12,7 @@ from pettingzoo import ParallelEnv
 from envs.contract.fields import AGENTS, FieldSpec
 from envs.contract.groups import own_path
 from muster.copies import METADATA, Made, action_space_of, box, only, space_of
+from muster.inputs import action_of
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import quoted
@@ -75,14 +76,16 @@ class MadeParallelEnv(Made, ParallelEnv[str, Any, Any]):
         """
         if missing := [agent for agent in self.agents if agent not in actions]:
             raise ConfigError(f"step: no action was given for {', '.join(missing)}.")
-        outcome = self.play(self._joined(actions))
-        ended = bool(outcome.terminated[0]), bool(outcome.truncated[0])
+        if not self.agents:  # as after an episode's end
+            return {}, {}, {}, {}, {}
+        values, terminated, truncated = self.play(self._joined(actions))
+        ended = bool(terminated[0]), bool(truncated[0])
         info = self._copies.info(0) if any(ended) else {}
         acted, observations = self.agents, self._observations()
         self.agents = [] if any(ended) else acted
         return (
             observations,
-            {agent: self._reward(agent, outcome.values) for agent in acted},
+            {agent: self._reward(agent, values) for agent in acted},
             dict.fromkeys(acted, ended[0]),
             dict.fromkeys(acted, ended[1]),
             {agent: dict(info) for agent in acted},
@@ -142,7 +145,8 @@ class MadeParallelEnv(Made, ParallelEnv[str, Any, Any]):
             for agent, action in actions.items():
                 group, i = self._places[self._known(agent)]
                 if group == field.group:
-                    rows[0, i] = action[path] if isinstance(action, Mapping) else action
+                    given = action if isinstance(action, Mapping) else {path: action}
+                    rows[0, i] = action_of(path, field, given, field.entry_shape, f" of {agent}")
             joined[path] = rows
         return joined
 
