@@ -112,7 +112,7 @@ class Callbacks:
             made = self._made(one.name, one.found)
             self._objects[f"{i}/{one.name.rpartition(':')[2]}"] = made
             for hook in HOOKS:
-                if hasattr(made, hook):
+                if callable(getattr(made, hook, None)):
                     self._calls[hook].append((one.name, getattr(made, hook)))
 
     @classmethod

@@ -1,8 +1,11 @@
 """From the arguments of a call to a checked config."""
 
 import copy
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from checks import check_config
 from checks.callbacks import HOOKS, KEY
@@ -13,10 +16,10 @@ from checks.registries import REGISTRIES
 from cli.compose import Composed, compose_config, taken
 from muster.environments import Chosen, chosen, require_here
 from muster.given import name_of, registered
-from utils.config.merging import recursive_dict_update
+from utils.config.merging import config_names, recursive_dict_update
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
-from utils.nearest import did_you_mean
+from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import quoted
 
 # of the run, which has one without declaring it
@@ -25,7 +28,9 @@ SEED = "seed"
 MOST = 30
 
 
-def new_config(algorithm: str, env: Any, callbacks: Any, settings: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def new_config(
+    algorithm: str | os.PathLike[str], env: Any, callbacks: Any, settings: Mapping[str, Any]
+) -> tuple[dict[str, Any], str]:
     """The checked config of a new run, and a note for its log.
 
     Args:
@@ -37,13 +42,18 @@ def new_config(algorithm: str, env: Any, callbacks: Any, settings: Mapping[str, 
     Raises:
         ConfigError: what is wrong with it; nothing was started.
     """
+    if not isinstance(algorithm, str | os.PathLike):
+        raise ConfigError(
+            f"algorithm={quoted(repr(algorithm))}: expected the name of an algorithm, or the path of a file of yours."
+            f"{suggestion('', config_names('algs'))}"
+        )
     settings = dict(settings)
     named = named_callbacks(callbacks, settings)
     settings = {key: _plain(key, value) for key, value in settings.items()}
     import_plugins(settings.get("plugins"))
     given = chosen(env, settings) if env is not None else None
     file = None if given is None else given.config if given.file is None else given.file
-    composed = compose_config(algorithm, file, settings=settings)
+    composed = compose_config(os.fspath(algorithm), file, settings=settings)
     import_plugins(composed.config.get("plugins"))
     nested = _nested(settings, composed, given or Chosen(composed.config))
     if named:
@@ -58,9 +68,11 @@ def new_config(algorithm: str, env: Any, callbacks: Any, settings: Mapping[str, 
 
 
 def _plain(key: str, value: Any) -> Any:
-    """A class or function under its name; paths as texts."""
+    """A class or function under its name; paths as texts, and NumPy's numbers as Python's."""
     if key in REGISTRIES and callable(value):
         return registered(key, value)
+    if isinstance(value, np.generic):
+        return value.item()
     return value if isinstance(value, Mapping) or not hasattr(value, "__fspath__") else str(value)
 
 

@@ -117,8 +117,10 @@ def _of_function(function: Callable[..., Any], arguments: Mapping[str, Any]) -> 
     kind, said = _kind(type(made)), type(made)
     if callable(getattr(made, "close", None)):
         made.close()
-    if kind in (None, OWN):
-        return _of(made if kind is None else function, kind, function)
+    if kind is None:
+        raise ConfigError(f"env={quoted(repr(function))} returns {quoted(repr(made))}: {_expected()}")
+    if kind == OWN:
+        return _of(function, kind, function)
     return _of(function, kind, _annotated(function, said))
 
 

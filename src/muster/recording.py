@@ -12,7 +12,7 @@ from checks.lasting import lasting
 from checks.side_effects import allowed
 from cli.compose import resumed_config, taken
 from muster.configs import named_callbacks
-from muster.process import process_left_alone
+from muster.process import process_left_alone, require_main_guard
 from records.console_log import own_logger
 from records.run_record import RunRecord
 from run import run
@@ -27,6 +27,7 @@ def recorded(config: dict[str, Any], quiet: bool, notes: list[str], resume: Resu
         notes: for the log, before anything else.
         resume: the run that it continues.
     """
+    require_main_guard()
     log = own_logger(quiet)
     with process_left_alone(), RunRecord(config["local_results_path"], lasting(config), log) as record:
         for note in notes:

@@ -10,7 +10,9 @@ from muster.trained import Run
 
 
 @short
-def train(algorithm: str, env: Any = None, *, callbacks: Any = (), quiet: bool = False, **settings: Any) -> Run:
+def train(
+    algorithm: str | os.PathLike[str], env: Any = None, *, callbacks: Any = (), quiet: bool = False, **settings: Any
+) -> Run:
     """Train an algorithm on an environment and return the recorded run.
 
     `muster.train("qmix_fast", "skirmish", map_name="3m", t_max=200_000, seed=1)` is `muster --config=qmix_fast

@@ -1,6 +1,7 @@
 """`muster.train` and `muster.Run`: a run from Python, its record, its figures, its continuation."""
 
 import json
+import multiprocessing
 import random
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from learners.ppo_learner import PPOLearner
 from learners.q_learner import QLearner
 from modules.mixers.vdn import VDNMixer
 from muster.given import registered
+from muster.process import process_left_alone
 from standins import ROOT
 
 SHORT = {"t_max": 60, "test_interval": 20, "test_nepisode": 2, "batch_size": 4, "seed": 1, "quiet": True}
@@ -218,12 +220,52 @@ def test_functions_are_callbacks():
     assert len(ends) == 1
 
 
+def test_files_by_their_paths_and_numbers_of_numpy(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("mixer: vdn\n")
+    run = short(file, lr=np.float64(0.25), seed=np.int64(7))
+    assert (run.config["mixer"], run.config["lr"], run.config["seed"]) == ("vdn", 0.25, 7)
+
+
+def test_a_moment_that_a_class_switches_off_is_not_called():
+    class Ends(muster.Callback):
+        on_test = None
+        ended = 0
+
+        def on_end(self, run):
+            Ends.ended += 1
+
+    short(callbacks=Ends)
+    assert Ends.ended == 1
+
+
+def test_runs_side_by_side_leave_the_rights_of_new_files_alone(tmp_path):
+    def rights(name):
+        (tmp_path / name).touch()
+        return (tmp_path / name).stat().st_mode & 0o777
+
+    usual, first, second = rights("before"), process_left_alone(), process_left_alone()
+    first.__enter__(), second.__enter__(), first.__exit__(None, None, None)
+    assert rights("within") == 0o600
+    second.__exit__(None, None, None)
+    assert rights("after") == usual
+
+
+def test_a_script_that_processes_import_does_not_train_there(monkeypatch, tmp_path):
+    monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
+    with pytest.raises(muster.ConfigError, match="if __name__ == '__main__'"):
+        short()
+    assert not (tmp_path / "results").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("qmx", "two_step"), "Did you mean 'qmix'"),
         (("qmix", "two_stp"), "Did you mean 'two_step'"),
+        ((3, "two_step"), "algorithm=3: expected the name of an algorithm"),
         (("qmix", 3), "expected the name of an environment"),
+        (("qmix", lambda: 3), "returns 3: expected the name of an environment"),
         (("qmix", dict), "expected the name of an environment"),
         (("qmix", "two_step", {"batch_sise": 3}), "Did you mean 'batch_size'"),
         (("qmix", "matrix", {"gam": "climbing"}), "Did you mean 'game'"),
