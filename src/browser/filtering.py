@@ -20,6 +20,8 @@ from utils.plain_values import quoted
 
 # characters of a filter
 LONGEST = 2000
+# parts of a filter within one another
+DEEPEST = 100
 # beside config keys
 FACTS: dict[str, Callable[[Run], Any]] = {
     "status": lambda run: run.status_at(),
@@ -63,10 +65,9 @@ class RunFilter:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             hint = " Equality is ==." if "=" in text and "==" not in text else ""
             raise ConfigError(f"The filter '{quoted(text)}' cannot be read.{hint} It is {HELP}.") from None
-        try:
-            self._kept = self._condition(tree.body)
-        except RecursionError:
-            raise self._refused(tree.body, "is too deep") from None
+        if _depth(tree) > DEEPEST:
+            raise ConfigError(f"The filter '{quoted(text)}' has too many parts within parts. It is {HELP}.")
+        self._kept = self._condition(tree.body)
 
     def keeps(self, run: Run) -> bool:
         """Whether a run meets it."""
@@ -153,6 +154,13 @@ class RunFilter:
 
     def _refused(self, node: ast.AST, what: str) -> ConfigError:
         return ConfigError(f"In the filter, '{quoted(ast.unparse(node))}' {what}. A filter is {HELP}.")
+
+
+def _depth(tree: ast.AST) -> int:
+    level, depth = [tree], 0
+    while level:
+        level, depth = [child for node in level for child in ast.iter_child_nodes(node)], depth + 1
+    return depth
 
 
 def _is_true(value: Any) -> bool:

@@ -71,8 +71,11 @@ def test_what_a_filter_keeps(results, text, kept):
         ("__import__('os').system('x')", "is no value"),
         ("[x for x in lr]", "is no condition"),
         ("(" * 500 + "lr" + ")" * 500, "cannot be read"),
+        ("a" + ".a" * 900, "too many parts within parts"),
+        ("not " * 400 + "lr", "too many parts within parts"),
+        ("lr+" * 600 + "1 > 2", "too many parts within parts"),
         ("not " * 1900 + "lr", "at most 2000 characters"),
-        ("not " * 400 + "lr > 1", None),
+        ("not " * 40 + "lr > 1", None),
     ],
 )
 def test_mistakes_are_named(results, text, message):
