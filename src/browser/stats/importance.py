@@ -47,10 +47,13 @@ def importance(key: str, values: Sequence[Any], scores: np.ndarray) -> Importanc
 
 
 def as_numbers(values: Sequence[Any]) -> np.ndarray | None:
-    """Values as float64 [R]; None if any is no finite number. True and False are words."""
+    """Values as float64 `[R]`; None if any is no finite number of that size. True and False are words."""
     if not values or not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return None
-    numbers = np.array(values, dtype=np.float64)
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except OverflowError:  # JSON has whole numbers of any size
+        return None
     return numbers if np.isfinite(numbers).all() else None
 
 

@@ -40,3 +40,9 @@ def test_scores_of_several_maps_are_scaled_by_map():
     assert scaled and scores.tolist() == [0, 1, 0.5, 0.5, 0.5]
     same, scaled = scaled_by_map(np.array([2.0, 4.0]), ["a", "a"])
     assert not scaled and same.tolist() == [2, 4]
+
+
+def test_whole_numbers_beyond_any_float_are_words():
+    scores = np.array([1.0, 1.0, 5.0, 5.0, 1.0, 5.0])
+    found = importance("x", [10**400, 10**400, 1, 1, 10**400, 1], scores)
+    assert found.share > 0.99 and np.isnan(found.trend)
