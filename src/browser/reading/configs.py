@@ -1,7 +1,7 @@
 """Configs as flat mappings, and what differs between them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any
 
@@ -69,6 +69,19 @@ def _items(config: dict, prefix: str) -> Iterator[tuple[str, Any]]:
             yield from _items(value, f"{name}.")
         else:
             yield name, value
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """A flat config as it was recorded; of "a" and "a.b", which no record has both, one is left out."""
+    found: dict[str, Any] = {}
+    for name, value in flat.items():
+        *rooms, key = name.split(".")
+        inner: Any = found
+        for room in rooms:
+            inner = inner.setdefault(room, {}) if isinstance(inner, dict) else None
+        if isinstance(inner, dict):
+            inner[key] = value
+    return found
 
 
 def key_suggestion(key: str, known: Iterable[str]) -> str:

@@ -24,6 +24,15 @@ def test_an_ill_run_has_the_card_and_a_healthy_one_has_none(tmp_path):
     assert "'Doctor'" not in text_of(view.layout(context, {"run": "2"}))
 
 
+def test_it_asks_each_team_and_names_keys_of_the_environment(tmp_path):
+    config = {"teams": {"red": {"groups": ["red"]}, "blue": {"groups": ["blue"]}}, "env_args": {"time_limit": 7}}
+    write_run(tmp_path, 1, info={"unique_token": "t"}, config=config)
+    write_log(tmp_path, "t", [*rows("red/grad_norm", 0.0, 0.0, 0.0), *rows("return_mean", 0.0, 0.0, 0.0)])
+    text = text_of(view.layout(context_of(tmp_path), {"run": "1"}))
+    assert "The gradient is zero (red)" in text and "The gradient is zero (blue)" not in text
+    assert "Now: env_args.time_limit=7." in text
+
+
 def test_it_reads_the_figures_of_rollouts_and_follows_them(tmp_path):
     write_run(tmp_path, 1, info={"unique_token": "t"})
     write_log(tmp_path, "t", rows("return_mean", 1.0))

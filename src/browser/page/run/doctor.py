@@ -9,6 +9,7 @@ from browser.page.parts.components import card, facts
 from browser.page.parts.context import state_of
 from browser.page.run.request import RunRequest
 from browser.reading import Curve
+from browser.reading.configs import nested
 from records.symptoms.evidence import Curve as Seen
 from records.symptoms.evidence import Evidence, is_looked_at, rollouts_of
 from records.symptoms.rules import findings_of
@@ -21,7 +22,7 @@ def draw(asked: RunRequest) -> html.Section | None:
     results, run = asked.context.results, asked.run
     keys = [key for key in results.metric_keys(run) if is_looked_at(key)]
     curves = {key: _seen(curve) for key, curve in results.curves(run, keys).items()}
-    evidence = Evidence(run.config, curves, rollouts_of(results.diagnostics(run)), run.status_at() == COMPLETED)
+    evidence = Evidence(nested(run.config), curves, rollouts_of(results.diagnostics(run)), run.status_at() == COMPLETED)
     parts: list[Any] = []
     for one in findings_of(evidence):
         parts.append(html.H3(one.title))
