@@ -8,6 +8,7 @@ import pytest
 
 from envs import REGISTRY as ENVIRONMENTS
 from envs.contract.fields import FieldSpec
+from experiment.ailments import Ailments
 from experiment.vitals import ENOUGH, Vitals
 from learners import REGISTRY as LEARNERS
 from learners.q_learner import QLearner
@@ -109,3 +110,32 @@ def test_a_run_warns_once_of_what_ails_it(tmp_path, caplog):
     caplog.clear()
     run(config, log=logging.getLogger("muster"))
     assert not caplog.records
+
+
+def test_looks_of_a_long_run_become_rarer(monkeypatch):
+    looks = []
+    monkeypatch.setattr("experiment.ailments.findings_of", lambda evidence: looks.append(evidence) or [])
+    logger, vitals = SimpleNamespace(stats={}), SimpleNamespace(curves=dict)
+    ailments = Ailments({}, logger, vitals)
+    for summaries in range(1, 10_001):
+        ailments.look()
+        if summaries == 50:
+            assert len(looks) == 50
+    assert len(looks) < 500
+
+
+def test_of_a_large_rollout_some_rows_are_looked_at(tmp_path, monkeypatch):
+    """At equal distances, as copies may have maps of their own."""
+    monkeypatch.setattr("experiment.vitals.ENOUGH", 21)
+    config = small_config(
+        tmp_path, env="metres", env_args={}, batch_size_run=12, runner="parallel", vector_env="in_process"
+    )
+    with assembled(config) as parts:
+        batch = parts.collection.take().batch
+        batch["obs"][8] = 90.0
+        batch["obs"][9:] = 900.0
+        vitals = Vitals(parts.runner.spec, NOWHERE, interval=10_000)
+        vitals.look(batch, 6)
+        vitals.write()
+        found = {name: curve.value.tolist() for name, curve in vitals.curves().items()}
+    assert (found["ended"], found["obs_largest"]) == ([3], [90])
