@@ -141,13 +141,13 @@ def _draw(path: Path, runs: list[RunCurve]) -> None:
         rows, columns, figsize=(3.6 * columns, 2.6 * rows), squeeze=False, layout="constrained"
     )
     most = max(run.steps[-1] for run in runs)
-    scale, unit = (1e6, "millions") if most >= 1e6 else (1e3, "thousands")
+    scale, unit = (1e6, " (millions)") if most >= 1e6 else (1e3, " (thousands)") if most >= 1e4 else (1, "")
     for axis, name in zip(axes.flat, tasks, strict=False):
         for run in runs:
             if task(run) == name:
                 axis.plot([step / scale for step in run.steps], run.values, color="#0072b2", linewidth=1)
         axis.set_title(name, fontsize=8)
-        axis.set_xlabel(f"environment steps ({unit})", fontsize=7)
+        axis.set_xlabel(f"environment steps{unit}", fontsize=7)
         axis.set_ylabel("test return", fontsize=7)
         axis.tick_params(labelsize=7)
     for axis in list(axes.flat)[len(tasks) :]:
