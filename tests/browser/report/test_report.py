@@ -175,6 +175,7 @@ def test_a_wide_table_has_maps_as_rows():
     assert rows[2][0].endswith("Foraging-10x10-v3") and rows[2][1] == "3.00"
     narrow = {name: {"3m": cells[maps[0]], "8m": cells[maps[1]]} for name in table}
     assert [row[0] for row in tabular(narrow)][1:] == ["qmix", "vdn"]
+    assert len(tabular({"qmix": dict.fromkeys(("3m", "8m", "2s3z"), cells[maps[0]])})) == 2, "a line holds it"
 
 
 def test_content_of_runs_is_shown_as_text(tmp_path):
