@@ -107,8 +107,8 @@ class OnEnd:
     def _start(self, event: str, message: str) -> None:
         t_env, result = self._figures()
         figures = {"T_ENV": str(t_env), "RESULT": "" if result is None else f"{result:.6g}"}
-        values = {**self._about, **figures, "EVENT": event, "MESSAGE": message.replace("\0", "")[:MOST_MESSAGE]}
-        environment = {**os.environ, **{f"MUSTER_{name}": value for name, value in values.items()}}
+        values = {**self._about, **figures, "EVENT": event, "MESSAGE": message[:MOST_MESSAGE]}
+        environment = {**os.environ, **{f"MUSTER_{name}": _as_variable(value) for name, value in values.items()}}
         try:
             process = subprocess.Popen(
                 self._command,
@@ -133,6 +133,11 @@ class OnEnd:
         if process.returncode:
             last = (printed.strip().splitlines() or [""])[-1]
             self._console.warning(f"on_end failed with exit code {process.returncode}" + (f": {last}" if last else "."))
+
+
+def _as_variable(text: str) -> str:
+    """What an environment variable can hold of a text."""
+    return text.replace("\0", "").encode(errors="replace").decode()
 
 
 def _kill(process: subprocess.Popen) -> None:

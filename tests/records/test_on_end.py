@@ -24,6 +24,7 @@ def on_end(command, stall_minutes=0.0, result=2.5):
         (None, "ended|qmix|40|2.5|"),
         (MusterError("no $(touch x) room"), "failed|qmix|40|2.5|no $(touch x) room"),
         (ValueError(), "failed|qmix|40|2.5|ValueError"),
+        (MusterError("odd \0 \ud800"), "failed|qmix|40|2.5|odd  ?"),
         (Interrupted(15, "saved"), "interrupted|qmix|40|2.5|saved"),
         (ConfigError("refused"), None),
     ],
