@@ -5,7 +5,9 @@ rewritten when they are run. Lines keep their numbers.
 """
 
 import ast
+import io
 import sys
+import tokenize
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -24,9 +26,12 @@ def rewritten(source: bytes, prefix: str, is_own: Callable[[str], bool]) -> byte
     Raises:
         SyntaxError: it is not Python.
     """
-    lines = source.splitlines(keepends=True)
+    tree = ast.parse(source)
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    # columns are of UTF-8, and without its mark
+    lines = source.decode(encoding).encode().splitlines(keepends=True)
     changes: list[tuple[int, int, int, str]] = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and not node.level and node.module and is_own(node.module):
             # the module follows the word `from`, perhaps on a later line
             line, column = node.lineno - 1, node.col_offset + len("from")
@@ -41,7 +46,7 @@ def rewritten(source: bytes, prefix: str, is_own: Callable[[str], bool]) -> byte
                     changes.append((line, column, *_import(alias, column, prefix)))
     for line, start, end, text in sorted(changes, reverse=True):
         lines[line] = lines[line][:start] + text.encode() + lines[line][end:]
-    return b"".join(lines)
+    return b"".join(lines).decode().encode(encoding)
 
 
 def _import(alias: ast.alias, column: int, prefix: str) -> tuple[int, str]:

@@ -35,6 +35,14 @@ def test_imports_of_ours_get_a_prefix_and_nothing_else_does(before, after):
     assert rewritten(before.encode(), "muster.", is_own).decode() == after
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
+def test_files_of_other_editors_keep_their_encoding_and_line_ends(encoding):
+    cookie = "# coding: latin-1\r\n" if encoding == "latin-1" else ""
+    before, after = (f"{cookie}from {envs} import x; é = 'ü'; import {names}\r\n".encode(encoding)
+                     for envs, names in (("envs", "utils"), ("muster.envs", "muster.utils as utils")))  # fmt: skip
+    assert rewritten(before, "muster.", is_own) == after
+
+
 @pytest.mark.slow
 def test_our_sources_have_no_import_left_and_all_their_lines():
     for path in SOURCE.rglob("*.py"):
