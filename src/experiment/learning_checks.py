@@ -6,7 +6,7 @@
 import copy
 import fnmatch
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +17,7 @@ import torch.nn as nn
 
 from components.episode_batch import EpisodeBatch
 from components.sampling.fields import batch_with
+from learners.networks import named, networks_of
 from learners.optimiser_steps import NO_GRADIENT
 from utils.errors import MusterError
 from utils.tensors.schemes import is_rollout
@@ -26,7 +27,6 @@ UPDATES = 4
 ADDED, TOLERANCE = 3, 1e-3
 # names in a message
 MOST_SHOWN = 6
-TARGET = "target"
 UNMASKED = (
     "steps that were not played change the gradients, by {share:.0%} of the largest. Multiply the loss by "
     "utils.rl_utils.valid_transitions(batch), and divide by its sum"
@@ -56,7 +56,7 @@ def weights_of(learner: Any) -> dict[str, nn.Parameter]:
     Target networks, which are in attributes whose names contain "target", are none of them.
     """
     found: dict[int, tuple[str, nn.Parameter]] = {}
-    for name, network in networks_of(learner):
+    for name, network in networks_of(learner, learner.mac):
         for key, weight in network.named_parameters():
             if weight.requires_grad:
                 found.setdefault(id(weight), (f"{name}.{key}", weight))
@@ -67,22 +67,9 @@ def weights_of(learner: Any) -> dict[str, nn.Parameter]:
     return dict(found.values())
 
 
-def networks_of(learner: Any) -> Iterator[tuple[str, nn.Module]]:
-    """The networks that a learner has and its controller's, by the names of their attributes; targets are left out."""
-    for owner in (learner.mac, learner):
-        for name, value in vars(owner).items():
-            if TARGET not in name:
-                yield from ((key, one) for key, one in _named(name, value) if isinstance(one, nn.Module))
-
-
 def _optimisers(learner: Any) -> Iterator[tuple[str, th.optim.Optimizer]]:
     for name, value in vars(learner).items():
-        yield from ((key, one) for key, one in _named(name, value) if isinstance(one, th.optim.Optimizer))
-
-
-def _named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """An attribute's value; those of a dict of them, by their own names."""
-    yield from ((str(key), one) for key, one in value.items()) if isinstance(value, Mapping) else ((name, value),)
+        yield from ((key, one) for key, one in named(name, value) if isinstance(one, th.optim.Optimizer))
 
 
 def watched(learner: Any, batches: list[Any], t_env: int = 0) -> Watched:
@@ -160,7 +147,7 @@ def excuses(learner: Any) -> dict[str, str]:
     They are in the attribute `without_gradient` of the learner or of a network.
     """
     found: dict[str, str] = {}
-    for part in (learner, learner.mac, *(network for _, network in networks_of(learner))):
+    for part in (learner, learner.mac, *(network for _, network in networks_of(learner, learner.mac))):
         found |= getattr(part, "without_gradient", None) or {}
     return found
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch as th
 
+from learners.networks import networks_of
 from utils.monitoring import histogram
 
 
@@ -14,21 +15,18 @@ def keep_histograms(learner: Any, mac: Any, team: str = "") -> None:
     Args:
         team: its name, where there are several.
     """
-    for name, tensor in networks_of(learner, mac):
+    for name, tensor in _tensors_of(learner, mac):
         path = "/".join(filter(None, (team, name)))
         histogram(f"weights/{path}", tensor)
         if tensor.grad is not None:
             histogram(f"gradients/{path}", tensor.grad)
 
 
-def networks_of(learner: Any, mac: Any) -> Iterator[tuple[str, th.nn.Parameter]]:
-    """The trainable tensors of networks that are attributes of the two, each once, such as "mixer.hyper_b.weight"."""
+def _tensors_of(learner: Any, mac: Any) -> Iterator[tuple[str, th.nn.Parameter]]:
+    """The trainable tensors of their networks, each once, such as "mixer.hyper_b.weight"."""
     seen: set[int] = set()
-    for part in (mac, learner):
-        for attribute, network in vars(part).items():
-            if not isinstance(network, th.nn.Module) or "target" in attribute:
-                continue
-            for name, tensor in network.named_parameters():
-                if tensor.requires_grad and id(tensor) not in seen:
-                    seen.add(id(tensor))
-                    yield f"{attribute}.{name}", tensor
+    for network_name, network in networks_of(learner, mac):
+        for name, tensor in network.named_parameters():
+            if tensor.requires_grad and id(tensor) not in seen:
+                seen.add(id(tensor))
+                yield f"{network_name}.{name}", tensor

@@ -12,8 +12,9 @@ import torch as th
 from checkpoints.parts import declared_names, load_state, state_of
 from components.episode_batch import EpisodeBatch
 from controllers import REGISTRY as controllers
-from experiment.learning_checks import faults_of_learning, networks_of, weights_of
+from experiment.learning_checks import faults_of_learning, weights_of
 from learners import REGISTRY as learners
+from learners.networks import networks_of
 from modules.agents import REGISTRY as agents
 from muster.testing.made import fill, make_args, random_batch
 from muster.testing.recording_logger import RecordingLogger
@@ -150,7 +151,9 @@ def _faults_of_devices(learner: Any) -> list[str]:
     """On the device `meta`, which every machine has, everything arrives that `cuda()` moves."""
     with redirected("cuda", "meta"):
         learner.cuda()
-    weights = [(name, key, weight) for name, one in networks_of(learner) for key, weight in one.named_parameters()]
+    weights = [
+        (name, key, weight) for name, one in networks_of(learner, learner.mac) for key, weight in one.named_parameters()
+    ]
     left = dict.fromkeys(f"{name}.{key}" for name, key, weight in weights if not weight.is_meta)
     return [f"cuda() leaves {', '.join(left)} on the CPU"] if left else []
 
