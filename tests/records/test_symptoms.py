@@ -123,3 +123,11 @@ def test_the_program_prints_what_was_seen_and_what_to_change(tmp_path, capsys):
     write_log(tmp_path, "t", [(t, t, 1, "grad_norm", 1.0) for t in range(3)])
     assert doctor(["1", f"--results={tmp_path}"]) == 0
     assert "Nothing is wrong" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -(10**400), "x", None, [], {}])
+def test_records_of_others_may_have_any_values(odd):
+    """Where the rules read numbers, JSON has whole ones of any size, and NaN."""
+    for run in RUNS.values():
+        evidence = evidence_of({**run, "config": dict.fromkeys(run["config"], odd)})
+        assert all(isinstance(finding.line, str) for finding in findings_of(evidence))

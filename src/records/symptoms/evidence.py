@@ -23,6 +23,8 @@ LOOKED_AT = frozenset(
 )
 # the share of a run in which it may have learned nothing yet
 EARLY = 0.2
+# of a config's numbers; a record of others may have any, and NaN
+LARGEST = 1e30
 
 
 class Curve(NamedTuple):
@@ -81,9 +83,11 @@ class Evidence:
         return self.rollouts.get(name, EMPTY).value
 
     def number(self, key: str, default: float = 0.0) -> float:
-        """A key of the config, if it is a number; a schedule counts as `default`."""
+        """A key of the config, if it is a number; a schedule counts as `default`, and what no run can have."""
         value = self.config.get(key)
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
+            return default
+        return float(value)
 
     @cached_property
     def t_env(self) -> float:
