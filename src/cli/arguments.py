@@ -67,7 +67,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     Raises:
         ConfigError: an unknown option, a missing value or choice.
     """
-    if not argv:
+    if list(argv) in ([], ["help"]):  # of Sacred's commands, it explains one
         return Arguments(action="help")
     try:
         ours, words = _parser().parse_known_args(list(argv))

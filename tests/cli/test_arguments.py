@@ -37,7 +37,8 @@ def test_null_is_nothing_as_in_yaml():
 
 
 @pytest.mark.parametrize(
-    ("words", "action"), [([], "help"), (["--help"], "help"), (["-h"], "help"), (["--list"], "list")]
+    ("words", "action"),
+    [([], "help"), (["help"], "help"), (["--help"], "help"), (["-h"], "help"), (["--list"], "list")],
 )
 def test_pages(words, action):
     assert parse_arguments(words).action == action
