@@ -135,7 +135,7 @@ class Noting(MultiAgentEnv):
     n_agents, episode_limit = 2, 5
 
     def reset(self):
-        self.done = [9, 9]
+        self.done = [9] * self.n_agents
 
     def step(self, actions):
         self.done = [int(action) for action in actions]
@@ -148,7 +148,7 @@ class Noting(MultiAgentEnv):
         return np.zeros(1, np.float32)
 
     def get_avail_actions(self):
-        return [[0, 1, 1, 0]] * 2
+        return [[0, 1, 1, 0]] * self.n_agents
 
     def get_obs_size(self):
         return 1
@@ -160,6 +160,12 @@ class Noting(MultiAgentEnv):
         return 4
 
 
+class NotingAlone(Noting):
+    """One such agent."""
+
+    n_agents = 1
+
+
 def test_an_illegal_action_becomes_the_first_legal_one():
     envs, env = (muster.make(Noting, num_envs=number) for number in (2, None))
     envs.reset()
@@ -169,6 +175,10 @@ def test_an_illegal_action_becomes_the_first_legal_one():
     env.reset()
     obs, *_ = env.step({"agent_0": 0, "agent_1": 2})
     assert [obs[agent]["observation"].tolist() for agent in ("agent_0", "agent_1")] == [[1], [2]]
+    alone = muster.make(NotingAlone)
+    _, info = alone.reset()
+    assert (info["action_mask"].tolist(), info["state"].tolist()) == ([0, 1, 1, 0], [0])
+    assert alone.step(3)[0].tolist() == [1]
 
 
 @pytest.mark.parametrize(
