@@ -12,7 +12,7 @@ from envs.probes import register
 from learners import REGISTRY as LEARNERS
 from modules.agents import REGISTRY as AGENTS
 from utils.config.merging import config_path, recursive_dict_update
-from utils.errors import MusterError
+from utils.errors import ConfigError, MusterError
 
 GAMMA = 0.5
 # with these, values are in other units than rewards
@@ -41,7 +41,7 @@ def config_of(
         ConfigError: the algorithm or a setting is refused.
         UnsuitedError: the algorithm's networks do not take what a probe shows.
     """
-    settings = dict(settings)
+    settings = _checked(settings)
     composed = _composed(algorithm, settings)
     form = _form_of(composed.config)
     composed.config |= _game_of(game, n_agents, form)
@@ -49,6 +49,16 @@ def config_of(
     config = recursive_dict_update(known, given)
     budget = {key: value for key, value in _budget(config).items() if key not in settings}
     return recursive_dict_update(config, budget), form
+
+
+def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy. Raises ConfigError: they choose what the probes do, which games are played and that they are tested."""
+    for key in ("env", "env_args"):
+        if key in settings:
+            raise ConfigError(f"{key}: the probes have games of their own. --games=NAMES chooses among them.")
+    if settings.get("test_nepisode") == 0:
+        raise ConfigError("test_nepisode=0: the probes judge by tests. Leave it out, or use test_nepisode=1 or more.")
+    return dict(settings)
 
 
 def _composed(algorithm: str, settings: dict[str, Any]) -> Composed:

@@ -12,6 +12,7 @@ from muster.environments import chosen
 from muster.errors import short
 from muster.inputs import require_seed
 from utils.config.merging import default_config, recursive_dict_update
+from utils.config.options import COPIES
 from utils.config.registry import loaded
 from utils.errors import ConfigError
 from utils.files.written_numbers import plain
@@ -56,9 +57,10 @@ def make(
     ):
         if value not in allowed:
             raise ConfigError(f"{key}={quoted(value)}: no such choice.{suggestion(str(value), map(str, allowed))}")
-    if num_envs is not None and (not isinstance(num_envs, int) or isinstance(num_envs, bool) or num_envs < 1):
+    whole = isinstance(num_envs, int) and not isinstance(num_envs, bool)
+    if num_envs is not None and not (whole and 1 <= num_envs <= COPIES):
         raise ConfigError(
-            f"num_envs={quoted(num_envs)}: it must be a whole number from 1, or None for one environment."
+            f"num_envs={quoted(num_envs)}: it must be a whole number from 1 to {COPIES}, or None for one environment."
         )
     if seed is not None:
         require_seed(seed)

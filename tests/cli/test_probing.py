@@ -65,6 +65,18 @@ def test_settings_win_over_the_budget_and_the_panel():
         config_of("delay", 1, "vdn", settings)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"env_args": {"game": "delay"}}, "env_args: the probes have games of their own. --games=NAMES"),
+        ({"test_nepisode": 0}, "test_nepisode=0: the probes judge by tests"),
+    ],
+)
+def test_settings_do_not_take_from_the_probes_what_they_judge_by(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        config_of("action", 2, "vdn", settings)
+
+
 def test_the_game_of_entities_is_the_same_one():
     register_entities()
     env = EntityEnv(NAME, {"game": "joint", "n_agents": 3}, seed=1)

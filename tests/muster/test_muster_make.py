@@ -235,6 +235,7 @@ def test_pictures_are_drawn_if_they_are_asked_for():
         ("skirmish", {"map_nam": "3m"}, "Did you mean 'map_name'"),
         ("matrix", {"gam": "climbing"}, "Did you mean 'game'"),
         ("lbf", {"num_envs": 0}, "num_envs=0: it must be a whole number"),
+        ("lbf", {"num_envs": 10**12}, "num_envs=1000000000000: it must be a whole number from 1 to 65536"),
         ("lbf", {"seed": -1}, "seed=-1: it must be a whole number from 0"),
         ("lbf", {"seed": "x"}, "seed='x'"),
         ("lbf", {"render_mode": "human"}, "render_mode=human"),

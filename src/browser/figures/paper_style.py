@@ -6,6 +6,7 @@ from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.plain_values import quoted
 
 _USUAL = {
     "font.size": 10,
@@ -66,7 +67,7 @@ def style_of(name: str, full_width: bool = False) -> Style:
     newest = {one.rstrip("0123456789"): one for one in sorted(made)}
     known = {**{one: one for one in made}, **newest}
     if name not in known:
-        raise ConfigError(f"--style has no choice '{name}'.{suggestion(name, sorted(newest))}")
+        raise ConfigError(f"--style has no choice '{quoted(name)}'.{suggestion(name, sorted(newest))}")
     make = made[known[name]]
     takes = inspect.signature(make).parameters
     wide = {"column": "full" if full_width else "half"} if "column" in takes else {}

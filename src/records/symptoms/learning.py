@@ -25,14 +25,15 @@ NORMS = ("grad_norm", "agent_grad_norm", "critic_grad_norm")
 
 def policy_jumps(evidence: Evidence) -> str:
     kl, clipped = evidence.curve("approx_kl"), evidence.curve("clip_fraction")
-    if not len(kl.value) or len(kl.value) != len(clipped.value):
+    steps, at_kl, at_clipped = np.intersect1d(kl.t, clipped.t, return_indices=True)  # where both are finite
+    if not len(steps):
         return ""
-    worst = int(kl.value.argmax())
-    if kl.value[worst] < LARGE_KL or clipped.value[worst] < MOST_CLIPPED:
+    moved, share = kl.value[at_kl], clipped.value[at_clipped]
+    worst = int(moved.argmax())
+    if moved[worst] < LARGE_KL or share[worst] < MOST_CLIPPED:
         return ""
     return (
-        f"approx_kl was {short(kl.value[worst])} after {short(kl.t[worst])} steps, "
-        f"with clip_fraction {clipped.value[worst]:.2f}."
+        f"approx_kl was {short(moved[worst])} after {short(steps[worst])} steps, with clip_fraction {share[worst]:.2f}."
     )
 
 

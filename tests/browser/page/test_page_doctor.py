@@ -63,7 +63,7 @@ def test_values_that_are_no_numbers_hide_nothing_and_a_new_one_draws_the_card_ag
     asked = RunRequest(context_of(tmp_path), context_of(tmp_path).run("1"))
     assert draw(asked) is None
     before = follows(asked)
-    kept = [*rows("approx_kl", 0.1, "nan", 2.5e6), *rows("clip_fraction", 0.1, "nan", 0.94)]
+    kept = [*rows("approx_kl", 0.1, "nan", 2.5e6), *rows("clip_fraction", "nan", "nan", 0.94)]
     write_log(tmp_path, "t", kept)
     assert follows(asked) != before
     assert {card.name: card.follows for card in CARDS}["doctor"] is follows
