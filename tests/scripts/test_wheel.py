@@ -119,6 +119,16 @@ def called(installed, folder, *words, program="muster"):
     return done.stdout
 
 
+def test_the_version_is_the_same_everywhere():
+    files = {
+        "src/muster/__init__.py": '__version__ = "(.+)"',
+        "CITATION.cff": "version: (.+)",
+        "CHANGELOG.md": r"## (\d\S+)",
+    }
+    found = {re.search(f"^{pattern}", (ROOT / file).read_text(), re.M)[1] for file, pattern in files.items()}
+    assert len(found) == 1, found
+
+
 @pytest.mark.slow
 def test_the_wheel_is_one_package_with_its_data(wheel):
     names = zipfile.ZipFile(wheel).namelist()
