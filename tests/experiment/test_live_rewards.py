@@ -30,15 +30,15 @@ def races(tmp_path, **changes):
 
 def rewards_of(monkeypatch):
     """The rewards of each rollout, of cars that stand still: of time alone."""
-    from experiment.loop import TrainingLoop as Loop
+    from experiment.updates import Updates
 
-    rewards, finite = [], Loop._is_finite
+    rewards, learn_from = [], Updates.learn_from
 
-    def noted(loop, batch, t_env):
+    def noted(updates, batch, *others):
         rewards.append(batch["reward"][:, :4].flatten().tolist())
-        return finite(loop, batch, t_env)
+        learn_from(updates, batch, *others)
 
-    monkeypatch.setattr(Loop, "_is_finite", noted)
+    monkeypatch.setattr(Updates, "learn_from", noted)
     return rewards
 
 

@@ -1,4 +1,4 @@
-"""The README's first commands as a user at a terminal sees them, line by line."""
+"""The first commands of the pages as a user at a terminal sees them, line by line."""
 
 import re
 import subprocess
@@ -11,14 +11,14 @@ from terminals import ROOT, Typed, lines_of, on_a_terminal
 pytestmark = pytest.mark.slow
 
 NARROW, WIDE = 80, 150
-README = (ROOT / "README.md").read_text()
-# the README's, but for a moment
+PAGES = "\n".join((ROOT / page).read_text() for page in ("README.md", "docs/first_run.md"))
+# the pages', but for a moment
 SHORT = ["t_max=450", "test_interval=150", "log_interval=200", "test_nepisode=4"]
 
 
 def _shortened(pattern, *more):
-    """The words of this command line of the README, for a moment."""
-    (command,) = re.findall(rf"(?m)^\./muster ({pattern})", README)
+    """The words of the first command line of this form on the pages, for a moment."""
+    command = re.findall(rf"(?m)^\./muster ({pattern})", PAGES)[0]
     words = command.replace("\\\n", " ").split()
     changes = [*SHORT, *more]
     changed = {word.partition("=")[0] for word in changes}
@@ -27,7 +27,7 @@ def _shortened(pattern, *more):
 
 @pytest.fixture(scope="module")
 def first_runs(tmp_path_factory):
-    """`make train`, which the README repeats, on a narrow terminal, and `two_step` on a wide one: output and record."""
+    """`make train`, which a page repeats, on a narrow terminal, and `two_step` on a wide one: output and record."""
     words = {
         NARROW: _shortened(r"--config=mappo(?:.*\\\n)+.*", "batch_size_run=4", "rollout_steps=10"),
         WIDE: _shortened(".*--env-config=two_step.*", "batch_size=16"),
