@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from utils.config.user_modules import imported
+from utils.config.user_modules import imported, own_names
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import quoted
@@ -88,11 +88,8 @@ def _object(name: Any) -> Any:
         raise ConfigError(f"{KEY}={quoted(name)}: expected file.py:Name or module:Name. {SEE_PAGE}")
     found = imported(KEY, module)
     if not hasattr(found, attribute):
-        own = [key for key, value in vars(found).items() if callable(value) and not key.startswith("_")]
-        raise ConfigError(
-            f"{KEY}: '{quoted(module)}' has no '{quoted(attribute)}'.{did_you_mean(attribute, own)}"
-            f" {KEY}=[] runs without."
-        )
+        hint = did_you_mean(attribute, own_names(found))
+        raise ConfigError(f"{KEY}: '{quoted(module)}' has no '{quoted(attribute)}'.{hint} {KEY}=[] runs without.")
     return getattr(found, attribute)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from utils.config.registry import note_plugin
 from utils.config.user_code import is_path, plugin_of
-from utils.config.user_modules import imported
+from utils.config.user_modules import imported, own_names
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import quoted
@@ -72,10 +72,8 @@ def function_of(option: str, name: str) -> Callable:
         raise ConfigError(f"{option}={quoted(name)}: expected module:function or file.py:function.")
     found = imported(option, module)
     if not callable(getattr(found, function, None)):
-        functions = [key for key, value in vars(found).items() if callable(value) and not key.startswith("_")]
-        raise ConfigError(
-            f"{option}: '{module}' has no function '{quoted(function)}'.{suggestion(function, functions, 5)}"
-        )
+        known = suggestion(function, own_names(found), 5)
+        raise ConfigError(f"{option}: '{module}' has no function '{quoted(function)}'.{known}")
     function = getattr(found, function)
     try:
         signature(function).bind(None)

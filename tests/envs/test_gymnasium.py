@@ -218,6 +218,7 @@ def test_the_course_is_gymnasiums():
     [
         ({"key": "CartPol-v1"}, "no environment 'CartPol-v1'. Did you mean 'CartPole-v1'"),
         ({"key": "no_such_module:X-v0"}, "No module named 'no_such_module', neither installed nor in /"),
+        ({"key": "gym_tasks:Trun"}, r"has no environment 'Trun'. Did you mean 'Turns'. Allowed: Bonus, Bonus-v0"),
         ({"key": "gym_tasks:Turn-v0"}, r"gymnasium, with .*gym_tasks.py, has no environment 'Turn-v0'. .* 'Turns-v0'"),
         ({"key": "HalfCheetah-v5"}, r'Install them with: pip install "gymnasium\[mujoco\]"'),
         ({"key": "LunarLander-v3"}, r'Install them with: pip install "gymnasium\[box2d\]"'),

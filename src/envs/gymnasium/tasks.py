@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 from envs.contract.arguments import in_words, not_made, require_parameters
@@ -10,7 +11,7 @@ from envs.contract.optional import require
 from envs.contract.reaches import OF_ALL, before_colon, importing, is_here, nowhere
 from envs.families import installing, registering
 from utils.config.reach import MODULE, Reach, holds_text
-from utils.config.user_modules import imported
+from utils.config.user_modules import imported, own_names
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import quoted
@@ -50,11 +51,20 @@ def task_of(key: str) -> Any:
 
         return dm_control.task_of(name)
     if name not in gymnasium.registry:
-        raise ConfigError(
-            f"env_args.key: {ours} has no environment '{quoted(name)}'."
-            f"{suggestion(name, gymnasium.registry, 3, SEE_LIST)}"
-        )
+        own = [] if found is None else [*own_names(found), *_registered_by(found)]
+        choices = suggestion(name, own, 5) if own else suggestion(name, gymnasium.registry, 3, SEE_LIST)
+        raise ConfigError(f"env_args.key: {ours} has no environment '{quoted(name)}'.{choices}")
     return gymnasium.registry[name]
+
+
+def _registered_by(module: ModuleType) -> list[str]:
+    """The ids of environments that lie in a module, or in one below it."""
+    found = require("gymnasium", "env=gymnasium").registry.items()
+    places = {
+        name: spec.entry_point if isinstance(spec.entry_point, str) else getattr(spec.entry_point, "__module__", "")
+        for name, spec in found
+    }
+    return [name for name, place in places.items() if re.split(r"[.:]", place or "")[0] == module.__name__]
 
 
 def limited(env: Any, key: str, time_limit: int | None) -> tuple[Any, int]:
@@ -153,7 +163,8 @@ def _class_of(name: str) -> Any:
         return getattr(found, attribute)
     found = imported(WRAPPERS, module)
     if not callable(getattr(found, attribute, None)):
-        raise ConfigError(f"{WRAPPERS}: {quoted(name)}: the module has no class '{quoted(attribute)}'.")
+        choices = suggestion(attribute, own_names(found), 5)
+        raise ConfigError(f"{WRAPPERS}: {quoted(name)}: the module has no class '{quoted(attribute)}'.{choices}")
     return getattr(found, attribute)
 
 

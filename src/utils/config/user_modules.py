@@ -53,6 +53,15 @@ def imported(option: str, plugin: str) -> ModuleType:
         raise ConfigError(f"{option}: importing '{plugin}' failed{where}: {type(error).__name__}: {error}") from error
 
 
+def own_names(module: ModuleType) -> list[str]:
+    """The public classes and functions that a module defines itself, for messages about one that it lacks."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if callable(value) and not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
+
+
 def _count_current_folder() -> str:
     """Let modules of the current folder be found after all others, by processes of environments, too; the folder."""
     folder = os.getcwd()
