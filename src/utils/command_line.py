@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
+from utils.console import fitted
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.own_commands import as_typed
@@ -20,8 +21,11 @@ class _Formatter(argparse.HelpFormatter):
         return as_typed(super()._expand_help(action))
 
 
-class _FormatterOfLines(_Formatter, argparse.RawDescriptionHelpFormatter):
-    """Descriptions and epilogs keep their lines, too."""
+class _FormatterOfLines(_Formatter):
+    """Descriptions and epilogs keep their lines, as far as these fit."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return fitted(text, width)
 
 
 class OptionParser(argparse.ArgumentParser):

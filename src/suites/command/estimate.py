@@ -28,7 +28,7 @@ from suites.plan.suite_file import SuiteFile, read_suite, suite_path
 from suites.state.runs import FAILED, RUNNING, SuiteRun
 from suites.state.state import Attempt, SuiteFolder
 from suites.state.table import last_line, live
-from utils.console import terminal_width
+from utils.console import fitted, terminal_width
 from utils.errors import ConfigError
 from utils.plain_values import counted
 from utils.processes.stop_signals import Interrupted
@@ -55,7 +55,7 @@ def estimate(options: argparse.Namespace) -> None:
         _measure(suite, wanted, machine, resources, options, folder.results)
     found = _forecast(folder, suite, runs, machine)
     print("\n".join(_table(runs, found)), end="\n\n")
-    print(found.text(estimate_command(options)))
+    print(fitted(found.text(estimate_command(options)), terminal_width(sys.stdout)))
 
 
 def forecast_text(

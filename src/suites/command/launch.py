@@ -31,6 +31,7 @@ from suites.state.scores import trial_rows, trials_summary
 from suites.state.state import SuiteFolder
 from suites.state.table import last_line, live
 from utils.config.renamed_keys import note_of_former_names
+from utils.console import fitted, terminal_width
 from utils.errors import ConfigError, MusterError
 from utils.own_modules import door, door_command
 from utils.plain_values import counted
@@ -73,10 +74,10 @@ def launch(options: argparse.Namespace) -> None:
             print("\nThe script for sbatch:\n")
             print(slurm.script_of(folder, len(runs), resources, TASK), end="")
         elif forecast:
-            print(forecast)
+            print(fitted(forecast, terminal_width(sys.stdout)))
         return
     if forecast:
-        print(forecast, flush=True)
+        print(fitted(forecast, terminal_width(sys.stdout)), flush=True)
     new, gone = write_manifest(folder, suite, whole)
     if new or gone:
         print(f"The suite has changed: {counted(new, 'new run')}, {gone} no longer in it (results stay).")
