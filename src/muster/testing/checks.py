@@ -93,8 +93,8 @@ class _registered:
             entries = [self._registry.entry(name) for name in self._registry]
             known = next((entry for entry in entries if entry.target is self._part), None)
             self._registry[self._name] = self._part
-            if known is not None:
-                self._registry._entries[self._name] = known
+            if known is not None and known.declared:
+                self._registry.declare(self._name, self._part, known.description, known.options, **known.traits)
         return self._name
 
     def __exit__(self, *error: Any) -> None:
