@@ -138,6 +138,8 @@ def _budget(config: Mapping[str, Any]) -> dict[str, Any]:
     found["sample_transforms"] = [
         one for one in config.get("sample_transforms") or [] if not (isinstance(one, Mapping) and {*one} & {*OF_RACES})
     ]
+    if "epochs" in config:
+        found["epochs"] = min(config["epochs"], 4)  # of more, this learning rate makes too much
     if config.get("epsilon") is not None:
         found["epsilon"] = [[0, 1.0], [steps // 2, 0.05]]
     if 0 < (config.get("target_update_interval_or_tau") or 0) < FOLLOWS:
