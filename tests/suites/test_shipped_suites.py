@@ -22,6 +22,7 @@ COUNTS = {
     "muster_benchmark": (6 * 12 - 1) * 3,
     "muster_rware_20m": 3,
     "epymarl_rware_20m": 2,
+    "epymarl_matrix_2m": 5 * 2,
 }
 
 
