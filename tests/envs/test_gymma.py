@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gymnasium import spaces
+from pettingzoo import AECEnv
 from pettingzoo.classic.tictactoe import tictactoe
 
 import pairs
@@ -190,6 +192,53 @@ def test_it_is_nobodys_turn_in_a_game_that_was_cut_off():
     assert (terminated, truncated) == (dict.fromkeys(obs, False), dict.fromkeys(obs, True))
     assert [info["action_mask"].tolist() for info in infos.values()] == [[1] + [0] * 8] * 2
     assert game.agents == []
+
+
+class Queue(AECEnv):
+    """Three take turns; the first one's first move is its last, and `at_once` says when it is taken out."""
+
+    metadata = {"name": "queue"}  # noqa: RUF012
+    possible_agents = ["a", "b", "c"]  # noqa: RUF012
+
+    def __init__(self, at_once):
+        self.at_once = at_once
+
+    def observation_space(self, agent):
+        return spaces.Box(0, 9, (1,))
+
+    def action_space(self, agent):
+        return spaces.Discrete(2)
+
+    def observe(self, agent):
+        return np.zeros(1, np.float32)
+
+    def reset(self, seed=None, options=None):
+        self.agents, self.agent_selection = list(self.possible_agents), "a"
+        self.rewards, self._cumulative_rewards = dict.fromkeys("abc", 0.0), dict.fromkeys("abc", 0.0)
+        self.terminations, self.truncations = dict.fromkeys("abc", False), dict.fromkeys("abc", False)
+        self.infos = {agent: {} for agent in self.agents}
+
+    def step(self, action):
+        mover, after = self.agent_selection, "abcab"["abc".index(self.agent_selection) + 1 :]
+        if self.terminations[mover]:
+            self._was_dead_step(action)
+        else:
+            self.terminations[mover] = mover == "a"
+        self.agent_selection = next(agent for agent in after if agent in self.agents)
+        if self.at_once:
+            self._deads_step_first()
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_whoever_follows_a_dead_agent_has_its_turn(at_once):
+    """A game takes out its dead at once, as PettingZoo's own do, or when their turn comes."""
+    game = TurnGame(Queue(at_once), "queue")
+    game.reset()
+    turns = []
+    for _ in range(5):
+        *_, infos = game.step(dict.fromkeys("abc", 1))
+        turns.append([agent for agent in game.agents if infos[agent]["action_mask"].all()])
+    assert turns == [["b"], ["c"], ["b"], ["c"], ["b"]]
 
 
 def test_only_choices_are_played_in_turns(tmp_path):

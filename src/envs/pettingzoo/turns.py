@@ -66,11 +66,12 @@ class TurnGame:
         rewards = {agent: float(env.rewards.get(agent, 0.0)) for agent in players}
         terminated = {agent: bool(env.terminations.get(agent, True)) for agent in players}
         truncated = {agent: bool(env.truncations.get(agent, False)) for agent in players}
-        obs, infos = self._seen()
+        (obs, infos), listed = self._seen(), len(env.agents)
+        # takes out the dead, one after another: at once, or whenever it is their turn
         while env.agents and (env.terminations[env.agent_selection] or env.truncations[env.agent_selection]):
-            env.step(None)  # takes out the dead, one after another
+            env.step(None)
         self.agents = [agent for agent in players if not terminated[agent] and not truncated[agent]]
-        if 0 < len(self.agents) < len(players):  # perhaps it is another's turn now
+        if 0 < len(env.agents) < listed:  # it is another's turn now
             now = self._seen()
             obs, infos = obs | now[0], infos | now[1]
         return obs, rewards, terminated, truncated, infos
