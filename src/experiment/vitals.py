@@ -41,7 +41,7 @@ class Vitals:
             self._since, self._seen = t_env, 0
         if self._spec is None or self._seen >= ENOUGH:
             return
-        found = {name: figure(value) for name, value in self._figures(batch)}
+        found = {name: figure(value) for name, value in self._figures(self._spec, batch)}
         steps = found.pop("steps")
         self._seen += ENOUGH if isinstance(steps, th.Tensor) else int(steps)
         for name, value in found.items():
@@ -62,7 +62,7 @@ class Vitals:
         """What was written in this session, by name."""
         return {name: Curve.of(rows) for name, rows in self._rows.items()}
 
-    def _figures(self, batch: Any) -> Iterator[tuple[str, th.Tensor]]:
+    def _figures(self, spec: EnvSpec, batch: Any) -> Iterator[tuple[str, th.Tensor]]:
         """Of rows that stand at equal distances, as many as make about ENOUGH steps, in tensors of one number."""
         size, steps = batch["filled"].shape[:2]
         some = slice(None, None, max(1, size * steps // max(ENOUGH, steps)))
@@ -71,21 +71,22 @@ class Vitals:
         ended = {end: ((batch[end][some, :, 0] > 0) & filled).sum() for end in ("terminated", "truncated")}
         yield ENDED, ended["terminated"] + ended["truncated"]
         yield CUT_OFF, ended["truncated"]
-        largest, outside, forced = [], [], []
-        for path, field in self._spec.fields.items() if self._spec is not None else ():
-            if path not in batch.scheme or not (field.kind == "observation" or field.of):
+        largest, outside = [], []
+        for path, field in spec.fields.items():
+            if path not in batch.scheme or field.kind != "observation":
                 continue
             seen = batch[path][some]
             there = filled if field.group is None else _there(batch, field.group, filled, some)
-            if field.of:
-                legal = seen.sum(dim=-1)
-                forced.append(((legal == 1) & there).sum() / ((legal > 0) & there).sum().clamp(min=1))
-            elif seen.is_floating_point():
+            if seen.is_floating_point():
                 largest.append(seen.abs().reshape(*there.shape, -1).amax(dim=-1).where(there, 0.0).max())
                 if field.capacity is None and (field.low, field.high) != (None, None):
                     beyond = self._is_outside(path, field, seen).reshape(*there.shape, -1).any(dim=-1)
                     outside.append((beyond & there).sum() / there.sum().clamp(min=1))
-        for name, found in ((LARGEST_OBS, largest), (OUTSIDE, outside), (ONE_LEGAL, forced)):
+        for name, found in (
+            (LARGEST_OBS, largest),
+            (OUTSIDE, outside),
+            (ONE_LEGAL, _forced(spec, batch, filled, some)),
+        ):
             if found:
                 yield name, th.stack(found).max()
 
@@ -106,5 +107,22 @@ def _mean(values: list[float]) -> float:
 def _there(batch: Any, group: str, filled: th.Tensor, some: slice) -> th.Tensor:
     """Which steps `filled` `[B, T]` of some rows have which agents: bool `[B, T, n]`."""
     agents = filled.unsqueeze(-1).expand(*filled.shape, batch.groups[group])
-    here = group == AGENTS and "present" in batch.scheme
-    return agents & batch["present"][some, ..., 0].bool() if here else agents
+    here = "present" if group == AGENTS else f"{group}/present"
+    return agents & batch[here][some, ..., 0].bool() if here in batch.scheme else agents
+
+
+def _forced(spec: EnvSpec, batch: Any, filled: th.Tensor, some: slice) -> list[th.Tensor]:
+    """Of each group whose choices are all masked, the share of decisions in which none of them leaves a choice."""
+    masks: dict[str | None, list[str]] = defaultdict(list)
+    for path, field in spec.fields.items():
+        if field.of and path in batch.scheme:
+            masks[field.group].append(path)
+    shares = []
+    for group, paths in masks.items():
+        if len(paths) < sum(action.group == group for action in spec.of_kind("action").values()):
+            continue
+        legal = th.stack([batch[path][some].sum(dim=-1) for path in paths])
+        there = filled if group is None else _there(batch, group, filled, some)
+        asked = (legal > 0).any(dim=0) & there
+        shares.append((asked & (legal <= 1).all(dim=0)).sum() / asked.sum().clamp(min=1))
+    return shares

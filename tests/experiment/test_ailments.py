@@ -5,9 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch as th
 
 from envs import REGISTRY as ENVIRONMENTS
-from envs.contract.fields import FieldSpec
+from envs.contract.fields import EnvSpec, FieldSpec
 from experiment.ailments import Ailments
 from experiment.vitals import ENOUGH, Vitals
 from learners import REGISTRY as LEARNERS
@@ -68,6 +69,20 @@ def registered(monkeypatch):
     ENVIRONMENTS["metres"], LEARNERS["detached"] = Metres, Detached
 
 
+def batch_of(fields, groups, steps, arrays):
+    """One episode of these arrays, all of whose steps are filled."""
+    course = {"filled": th.ones(1, steps, 1), **dict.fromkeys(("terminated", "truncated"), th.zeros(1, steps, 1))}
+    batch = type("Batch", (dict,), {"scheme": fields, "groups": groups})
+    return batch({**course, **arrays})
+
+
+def looked_at(fields, groups, batch):
+    vitals = Vitals(EnvSpec(fields, groups, 4, declared=True), NOWHERE, interval=10_000)
+    vitals.look(batch, 4)
+    vitals.write()
+    return {name: curve.value.tolist() for name, curve in vitals.curves().items()}
+
+
 @pytest.mark.parametrize("ends", [True, False])
 def test_rollouts_are_looked_at(tmp_path, ends):
     config = small_config(tmp_path, env="metres", env_args={"ends": ends})
@@ -86,6 +101,41 @@ def test_rollouts_are_looked_at(tmp_path, ends):
         "ended": [2], "cut_off": [0 if ends else 2], "obs_largest": [51],
         "obs_outside": [pytest.approx(4 / 14)], "one_legal": [pytest.approx(3 / 7)],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("branches", "shares"),
+    [
+        ({"actions/0": [1, 2, 1, 1], "actions/1": [2, 1, 1, 3]}, [0.25]),  # legal choices in four steps
+        ({"actions/0": [1, 1, 1, 1]}, [1]),
+        ({"actions/0": [0, 1, 2, 0]}, [0.5]),  # of an action that is only asked for in two steps
+        ({"actions/0": [1, 1, 1, 1], "actions/1": None}, []),  # the other has no mask
+    ],
+)
+def test_a_decision_has_one_legal_choice_if_no_branch_leaves_another(branches, shares):
+    fields, arrays = {}, {}
+    for action, counts in branches.items():
+        fields[action] = FieldSpec("action", (), "int64", n=3)
+        if counts:
+            mask = action.replace("actions", "avail")
+            fields[mask] = FieldSpec("mask", (3,), "uint8", of=action)
+            arrays[mask] = th.tensor([[[[int(c < n) for c in range(3)]] for n in counts]], dtype=th.uint8)
+    found = looked_at(fields, {"agents": 1}, batch_of(fields, {"agents": 1}, 4, arrays))
+    assert found.get("one_legal", []) == shares
+
+
+@pytest.mark.parametrize("group", ["agents", "red"])
+def test_agents_that_are_absent_decide_nothing(group):
+    prefix = "" if group == "agents" else f"{group}/"
+    action, mask, present = f"{prefix}actions", f"{prefix}avail_actions", f"{prefix}present"
+    fields = {
+        action: FieldSpec("action", (), "int64", group, n=2),
+        mask: FieldSpec("mask", (2,), "uint8", group, of=action),
+        present: FieldSpec("mask", (), "bool", group),
+    }
+    here = th.tensor([[[[1], [1]], [[1], [0]], [[1], [0]], [[1], [0]]]])
+    batch = batch_of(fields, {group: 2}, 4, {present: here, mask: th.cat((th.ones_like(here), here), dim=-1)})
+    assert looked_at(fields, {group: 2}, batch)["one_legal"] == [0]
 
 
 def test_so_many_steps_of_an_interval_are_enough(tmp_path):
