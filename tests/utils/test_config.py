@@ -99,11 +99,23 @@ def test_files_in_the_current_folder_go_by_their_name_too(tmp_path, monkeypatch)
     assert config_path("qmix", "algs") == CONFIG_DIR / "algs" / "qmix.yaml"
     with pytest.raises(ConfigError, match="could mean two files"):
         config_path("two", "algs")
-    for name, family in (("panel", "envs"), ("../envs/lbf", "algs"), ("none.yaml", "algs")):
+    for name, family in (("none", "envs"), ("../envs/lbf", "algs"), ("none.yaml", "algs")):
         with pytest.raises(ConfigError, match=rf"in {re.escape(str(tmp_path))}\."):
             config_path(name, family)
     with pytest.raises(ConfigError, match=r"there is no config/algs/mine\.yaml\. "):
         config_path("mine", "algs", [])
+
+
+@pytest.mark.parametrize("name", ["game", "game.py", "game.py:Chase", "{folder}/game.py"])
+def test_an_environment_in_python_is_the_key_of_another(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "game.py").touch()
+    with pytest.raises(
+        ConfigError, match=r"game\.py is code.* env_args\.key=.*game\.py:Class, of --env-config=gymnasium"
+    ):
+        config_path(name.format(folder=tmp_path), "envs")
+    with pytest.raises(ConfigError, match=r"no config/envs/none\.yaml, nor such a file"):
+        config_path("none", "envs")
 
 
 def test_a_name_that_is_nearly_that_of_a_file_in_the_folder_is_understood(tmp_path, monkeypatch):

@@ -69,9 +69,21 @@ def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), 
     like = nearest(name, (path.stem for path in files))
     names += [like] if like else []
     nor = f", nor such a file in {_listed(folders)}" if folders else ""
+    if family == "envs" and (code := _python_file(name, folders)):
+        raise ConfigError(
+            f"{key}: {code} is code, and no config. Its class is env_args.key={code}:Class, of --env-config=gymnasium "
+            "if it has one agent, or of --env-config=gymma if it has several."
+        )
     raise ConfigError(
         f"{key}: there is no config/{family}/{given}.yaml{nor}.{instead_of(name) or suggestion(name, sorted({*names}))}"
     )
+
+
+def _python_file(name: str, folders: Sequence[str | Path]) -> str:
+    """The file of Python that a name means, with or without a class after it; "": there is none."""
+    path = name.rpartition(":")[0] or name
+    path = path if path.endswith(".py") else f"{path}.py"
+    return path if any(os.path.isfile(os.path.join(folder, path)) for folder in folders) else ""
 
 
 def _listed(folders: Sequence[str | Path]) -> str:
