@@ -106,6 +106,8 @@ class RunFilter:
             return lambda run: any(_equal(first(run), member(run)) for member in members) is wanted
         if isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
             second, wanted = self._term(right, words=True), isinstance(op, ast.Eq | ast.Is)
+            if isinstance(left, ast.Constant):  # what may have wildcards comes second
+                first, second = second, first
             return lambda run: _equal(first(run), second(run)) is wanted
         raise self._refused(right, "is compared in a way that filters do not have")
 
@@ -178,7 +180,7 @@ def _ordered(order: Callable[[Any, Any], bool], first: Any, second: Any) -> bool
 def _equal(first: Any, second: Any) -> bool:
     """Whether two values are equal; a text may have wildcards, and stands for a number or a list that is written so."""
     if isinstance(second, str) and first is not MISSING:
-        return fnmatchcase(str(first), second)
+        return str(first) == second or fnmatchcase(str(first), second)  # [64, 64] would be a set of characters
     return (type(first) in (int, float) and type(second) in (int, float) and first == second) or (
         type(first) is type(second) and first == second
     )

@@ -20,8 +20,10 @@ RUNS = (
 def results(tmp_path):
     for number, (name, lr, map_name, score, status) in enumerate(RUNS, 1):
         config = {"name": name, "lr": lr, "env_args": {"map_name": map_name}, "seed": number, "double_q": number == 1}
+        config["layers"] = [64, 64] if number == 1 else [32]
         write_run(tmp_path, number, config=config, status=status, info={"unique_token": f"r{number}"})
         rows = [(t, t, t, "test_return_mean", value) for t, value in ((0, score + 1), (10, score))]
+        rows.append((0, 0, 0, "loss", float("nan") if number == 1 else 0.1))
         write_log(tmp_path, f"r{number}", rows)
     return Results(tmp_path, cache=None)
 
@@ -49,6 +51,10 @@ def filter_of(results, text):
         ("seed == '2'", "2"),
         ("name < 5", ""),
         ("key('lr') == 0.01", "3"),
+        ("layers == '[64, 64]'", "1"),
+        ("layers in ['[32]', '[16]']", "23"),
+        ("'qmix*' == name", "12"),
+        ("lowest(loss) > 0", "23"),
     ],
 )
 def test_what_a_filter_keeps(results, text, kept):

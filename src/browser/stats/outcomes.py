@@ -28,6 +28,12 @@ def best_value(curve: Curve) -> float:
     return float(values.max()) if len(values) else np.nan
 
 
+def lowest_value(curve: Curve) -> float:
+    """The least finite value, or NaN."""
+    values = curve.finite().values
+    return float(values.min()) if len(values) else np.nan
+
+
 def value_at(curve: Curve, step: int) -> float:
     """The value at an environment step, between logged ones by linear interpolation.
 
@@ -61,7 +67,7 @@ def reached(curve: Curve, threshold: float, smoothing: int = 1) -> Reached | Non
 ROLL_UPS: Mapping[str, Callable[[Curve], float]] = {
     "last": final_value,
     "best": best_value,
-    "lowest": lambda curve: float(np.min(curve.finite().values, initial=np.inf)),
+    "lowest": lowest_value,
     "mean10": lambda curve: final_value(curve, 10),
 }
 
