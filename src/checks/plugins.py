@@ -7,6 +7,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from utils.config.options import converted
 from utils.config.registry import note_plugin
 from utils.config.user_code import is_path, plugin_of
 from utils.config.user_modules import imported, own_names
@@ -23,7 +24,7 @@ def joined(*places: Any) -> Any:
     """
     plugins: dict[str, str] = {}
     for named in places:
-        named = [named] if isinstance(named, str) else named or []
+        named = _listed(named)
         if not isinstance(named, list | tuple) or not all(isinstance(plugin, str) for plugin in named):
             return named
         for plugin in named:
@@ -37,7 +38,7 @@ def import_plugins(plugins: Sequence[str] | str | None) -> None:
     Raises:
         ConfigError: there is no such file, folder or module, or importing it fails; the message has file and line.
     """
-    plugins = [plugins] if isinstance(plugins, str) else plugins or []
+    plugins = _listed(plugins)
     if not isinstance(plugins, list | tuple) or not all(isinstance(plugin, str) for plugin in plugins):
         raise ConfigError(f"plugins={plugins}: expected a list of paths or module names.")
     for plugin in plugins:
@@ -50,7 +51,12 @@ def lasting_plugins(plugins: Sequence[str] | str | None) -> list[str]:
 
     Of a file or a folder this is its whole path, also of a file that was imported as a module from the current folder.
     """
-    return [_lasting(plugin) for plugin in ([plugins] if isinstance(plugins, str) else plugins or [])]
+    return [_lasting(plugin) for plugin in _listed(plugins)]
+
+
+def _listed(plugins: Any) -> Any:
+    """One plugin as a list of it, and none as an empty one."""
+    return converted("plugins", plugins, []) if isinstance(plugins, str) else plugins or []
 
 
 def _lasting(plugin: str) -> str:

@@ -7,6 +7,7 @@ from checks.options import declared
 from checks.parts import ChosenParts
 from checks.registries import LOOKED_UP_BY, REGISTRIES
 from utils.config.epymarl_keys import comes_from_epymarls
+from utils.config.user_code import copies_of_shared
 from utils.nearest import did_you_mean
 from utils.plain_values import quoted
 
@@ -20,7 +21,12 @@ def warnings_of(config: Mapping) -> list[str]:
     inert = parts.inert_keys()
     keys = [key for key in config if key in inert]
     unread = [f"Nothing reads {', '.join(keys)}, as in PyMARL, where its files have them, too."] if keys else []
-    return [*_unread_keys(parts), *unread, *_unknown_names(parts)]
+    copies = [
+        f"{file} is not used: runs and parts share the classes of Muster's components/{file.name}."
+        for plugin in config.get("plugins") or ()
+        for file in copies_of_shared(plugin)
+    ]
+    return [*_unread_keys(parts), *unread, *_unknown_names(parts), *copies]
 
 
 def _unread_keys(parts: ChosenParts) -> list[str]:

@@ -20,7 +20,7 @@ def add_plugins(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="the same as with plugins=[NAME], or with env_args.environment=NAME if the run's record has that; may be "
+        help="the same as with plugins=NAME, or with env_args.environment=NAME if the run's record has that; may be "
         "repeated",
     )
 

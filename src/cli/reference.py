@@ -140,7 +140,7 @@ def option_help(name: str) -> str:
         hint = nearest_key(name, {key.name for key in keys})
         raise ConfigError(
             f"--help {name}: no part declares this key.{hint} docs/reference.md has all of Muster's; for a plugin's, "
-            f"name it, too: --config=FILE or with plugins=[FILE]. {loaded_plugins()}"
+            f"name it, too: --config=FILE or with plugins=FILE. {loaded_plugins()}"
         )
     return "\n".join(map(_page, found))
 

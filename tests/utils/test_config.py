@@ -118,6 +118,15 @@ def test_an_environment_in_python_is_the_key_of_another(tmp_path, monkeypatch, n
         config_path("none", "envs")
 
 
+@pytest.mark.parametrize(("family", "room"), [("algs", "config/algs"), ("envs", "src/config/envs")])
+def test_a_name_in_a_forks_own_folder_is_answered_with_its_path(tmp_path, monkeypatch, family, room):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / room).mkdir(parents=True)
+    (tmp_path / room / "mine.yaml").touch()
+    with pytest.raises(ConfigError, match=rf"Name your own by its path: {room}/mine\.yaml$"):
+        config_path("mine", family)
+
+
 def test_a_name_that_is_nearly_that_of_a_file_in_the_folder_is_understood(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_algorithm.yaml").touch()

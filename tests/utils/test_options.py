@@ -73,7 +73,8 @@ def test_taken(option, value, expected):
         (Option(None, "", kind=int, nullable=True), "x", "key=x: expected a whole number"),
         (Option(0.1, "", schedule=True), "[linear,[0,1]]", r"it is not a list.*own quotes: 'key=..staircase., "),
         (Option(0.1, "", driven=True), "[linear,[0,1]]", r"it is not a list.*own quotes: 'key=..staircase., "),
-        (Option([], ""), "[next_states, n_step]", r"it is not a list. Texts in a list need quotes .*'key=..first., "),
+        (Option([], ""), "[next_states,n_step]", r"it is not a list. Texts .*: 'key=.\"next_states\", \"n_step\".'"),
+        (Option([], ""), "[{n_step: 3}]", r"it is not a list. Texts in a list need quotes .*'key=..first., "),
     ],
 )
 def test_refused(option, value, message):

@@ -7,10 +7,14 @@ import cloudpickle
 import pytest
 import torch as th
 
+from checks import check_config
+from checks.unused_keys import warnings_of
+from components.episode_buffer import EpisodeBatch
 from modules.mixers import REGISTRY
 from modules.mixers.qmix import QMixer
 from modules.mixers.vdn import VDNMixer
 from own_parts import registries_restored
+from utils.config.merging import default_config
 from utils.config.user_code import importable, lies_in
 from utils.config.user_modules import imported
 from utils.errors import ConfigError
@@ -126,6 +130,17 @@ def test_a_folder_that_registers_nothing_is_refused(tmp_path):
         imported("plugins", f"{tmp_path}/idle")
     with pytest.raises(ConfigError, match=r"there is no folder .*/none"):
         imported("plugins", f"{tmp_path}/none")
+
+
+def test_a_fork_has_the_batches_of_the_run(tmp_path, parts):
+    """The whole `src/` of a fork, with its copy of what the run and its runners hand each other."""
+    copy = {"components/episode_buffer.py": "class EpisodeBatch:\n    pass\n", "components/__init__.py": ""}
+    init = "import components.episode_buffer\nfrom components.episode_buffer import EpisodeBatch as One"
+    write(tmp_path / "fork", **copy, **{"__init__.py": f"{init}\nfrom .components.episode_buffer import EpisodeBatch"})
+    fork = imported("plugins", f"{tmp_path}/fork")
+    assert fork.EpisodeBatch is fork.One is fork.components.episode_buffer.EpisodeBatch is EpisodeBatch
+    (warning,) = warnings_of(check_config({**default_config(), "plugins": [f"{tmp_path}/fork", parts.__path__[0]]}))
+    assert warning.startswith(f"{tmp_path}/fork/components/episode_buffer.py is not used: ")
 
 
 def test_a_name_alone_is_a_folder_if_it_is_a_package(tmp_path):

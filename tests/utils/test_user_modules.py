@@ -5,6 +5,7 @@ from types import ModuleType
 
 import pytest
 
+from checks.plugins import import_plugins
 from envs.contract.optional import require
 from utils.config.user_modules import imported, not_imported
 from utils.errors import ConfigError
@@ -50,6 +51,37 @@ def test_a_module_that_fails_is_told_from_one_that_is_missing(tmp_path, monkeypa
         imported("plugins", "own_package.other")
     with pytest.raises(ConfigError, match=r"No module named 'own_pakage', neither .* Did you mean 'own_package'\?"):
         imported("plugins", "own_pakage")
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("import no_such_thing", "if it is a package, install it with: pip install no_such_thing$"),
+        (
+            "from smac.env import StarCraft2Env",
+            r"oxwhirl/smac \(.* unrelated optimiser\): bash install_sc2.sh ",
+        ),
+        ("import modules.mixers.of_a_fork", "Muster has no such module, nor has the plugin. .*: their folder.$"),
+    ],
+)
+def test_what_to_do_about_a_module_that_a_plugin_lacks(tmp_path, monkeypatch, line, remedy):
+    (tmp_path / "lacking.py").write_text(f"{line}\n")
+    with pytest.raises(ConfigError, match=rf"failed at line 1: No module named .*{remedy}") as refused:
+        imported("plugins", f"{tmp_path}/lacking.py")
+    assert ("pip install" in str(refused.value)) == ("no_such_thing" in line)
+
+
+def test_a_folder_without_content_as_a_module_is_no_module(tmp_path, monkeypatch):
+    """Python imports it: without an __init__.py, it is the part of a package that may have others elsewhere."""
+    (tmp_path / "parts_of_a_fork" / "inner").mkdir(parents=True)
+    (tmp_path / "parts_of_a_fork" / "inner" / "some.py").write_text("x = 1")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match=r"'parts_of_a_fork' is a folder without .*: parts_of_a_fork/$"):
+        imported("plugins", "parts_of_a_fork")
+    assert imported("plugins", "parts_of_a_fork.inner.some").x == 1
+    with pytest.raises(ConfigError, match=r"""plugins=\[a, b/\]: it is not a list.*'plugins=\["a", "b/"\]'"""):
+        import_plugins("[a, b/]")
 
 
 def test_a_package_is_missing_for_a_while(tmp_path, monkeypatch):

@@ -74,6 +74,10 @@ def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), 
             f"{key}: {code} is code, and no config. Its class is env_args.key={code}:Class, of --env-config=gymnasium "
             "if it has one agent, or of --env-config=gymma if it has several."
         )
+    # where PyMARL and its forks have them
+    elsewhere = [Path(folder, room, f"config/{family}", f"{name}.yaml") for folder in folders for room in ("", "src")]
+    if at := next((path for path in elsewhere if os.path.isfile(path)), None):
+        raise ConfigError(f"{key}: there is no config/{family}/{given}.yaml{nor}. Name your own by its path: {at}")
     raise ConfigError(
         f"{key}: there is no config/{family}/{given}.yaml{nor}.{instead_of(name) or suggestion(name, sorted({*names}))}"
     )

@@ -1,5 +1,6 @@
 """Options: a config key's meaning and values, declared beside the part that reads it."""
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -173,7 +174,7 @@ def converted(key: str, value: Any, example: Any, kind: type | None = None) -> A
                 # the command line takes Python's literals, in which texts have quotes
                 raise ConfigError(
                     f"{key}={quoted(value)}: it is not a list. Texts in a list need quotes of their own: "
-                    f'\'{key}=["first", {{"second": {{"size": 3}}}}]\'.'
+                    f"'{key}={_with_quotes(value)}'."
                 )
             if isinstance(value, str):
                 return [value]
@@ -187,6 +188,14 @@ def converted(key: str, value: Any, example: Any, kind: type | None = None) -> A
     text = quoted(value)
     found = "nothing (null)" if value is None else f"'{text}'" if text == value else text
     raise ConfigError(f"{key}={text}: expected {expected}, found {found}, as in '{key}={example}'.")
+
+
+def _with_quotes(text: str) -> str:
+    """The list that a text means, if it is one of bare words; else an example of a list."""
+    words = [word.strip() for word in text.strip("[]").split(",")]
+    if all(word.isprintable() and word and not {*word} & {*"[]{}\\\"'"} for word in words):
+        return json.dumps(words)
+    return '["first", {"second": {"size": 3}}]'
 
 
 def _number(value: Any) -> int | float | None:

@@ -20,6 +20,8 @@ MARK = "__muster_plugin__"
 TO_CARD = "__muster_to_card__"
 # Muster's packages whose parts are registered
 ROOMS = ("components", "controllers", "envs", "learners", "modules", "runners")
+# what the run and all parts hand each other is of one class: forks have copies of these files
+SHARED = ("components.episode_buffer",)
 
 
 class UserCode(SourceFileLoader):
@@ -120,7 +122,9 @@ class OwnFolder:
         return [name for name in names if hasattr(_of_muster(name), "REGISTRY")]
 
     def has(self, name: str) -> bool:
-        """Whether a module of this name lies in the folder."""
+        """Whether a module of this name lies in the folder, and is its own matter."""
+        if name in SHARED:
+            return False
         place = self._place(name)
         return place.is_dir() or place.with_name(f"{place.name}.py").is_file()
 
@@ -159,13 +163,12 @@ class OwnFolder:
         return importlib.import_module(f"{self.name}.{name}" if self.has(name) else own_name(name))
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if not name.startswith(f"{self.name}."):
+        if not name.startswith(f"{self.name}.") or not self.has(name.removeprefix(f"{self.name}.")):
             return None
         place = self._place(name.removeprefix(f"{self.name}."))
         if place.is_dir():
             return self._package(name, place)
-        file = place.with_name(f"{place.name}.py")
-        return self._file(name, file) if file.is_file() else None
+        return self._file(name, place.with_name(f"{place.name}.py"))
 
     def _package(self, name: str, place: Path) -> ModuleSpec:
         if (place / "__init__.py").is_file():
@@ -230,6 +233,12 @@ def _of_muster(name: str) -> ModuleType | None:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
             return None
         raise
+
+
+def copies_of_shared(plugin: str) -> list[Path]:
+    """The files of a folder of the user's in whose place its files import Muster's."""
+    files = (Path(plugin, *name.split(".")).with_suffix(".py") for name in SHARED) if is_path(plugin) else ()
+    return [file for file in files if file.is_file()]
 
 
 def _mark(module: ModuleType, plugin: str) -> None:

@@ -17,8 +17,15 @@ from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
 from utils.own_imports import with_our_names
-from utils.own_modules import own_name
+from utils.own_modules import NAMES, checkout_name, own_name
 from utils.plain_values import quoted
+
+# packages that the index has another one under the name of
+MISLEADING = {
+    name: f"It is that of github.com/oxwhirl/{name} (on the package index, smac is an unrelated optimiser): bash "
+    "install_sc2.sh --packages-only. Without StarCraft II, leave this import out: --env-config=skirmish needs none."
+    for name in ("smac", "smacv2")
+}
 
 
 def imported(option: str, plugin: str) -> ModuleType:
@@ -31,7 +38,7 @@ def imported(option: str, plugin: str) -> ModuleType:
     try:
         folder = _count_current_folder()
         with with_our_names(plugin):
-            return _imported_path(option, Path(plugin)) if is_path(plugin) else _imported_name(plugin)
+            return _imported_path(option, Path(plugin)) if is_path(plugin) else _imported_name(option, plugin)
     except ConfigError:
         raise
     except ModuleNotFoundError as error:
@@ -40,17 +47,26 @@ def imported(option: str, plugin: str) -> ModuleType:
             raise ConfigError(
                 f"{option}: importing '{quoted(plugin)}' failed: {error}, neither installed nor in {folder}.{hint}"
             ) from error
-        package = (error.name or "").partition(".")[0]
-        raise ConfigError(
-            f"{option}: importing '{plugin}' failed{line_of(error, plugin)}: {error}. It is neither installed nor in "
-            f"{folder}; if it is a package, install it with: pip install {package}"
-        ) from error
+        where, remedy = line_of(error, plugin), _remedy(error.name or "", folder)
+        raise ConfigError(f"{option}: importing '{plugin}' failed{where}: {error}. {remedy}") from error
     except SystemExit as error:
         where = line_of(error, plugin)
         raise ConfigError(f"{option}: importing '{plugin}' failed{where}: it calls sys.exit({error.code}).") from error
     except Exception as error:
         where = line_of(error, plugin)
         raise ConfigError(f"{option}: importing '{plugin}' failed{where}: {type(error).__name__}: {error}") from error
+
+
+def _remedy(name: str, folder: str) -> str:
+    """What to do about a module that a user's file imports and that is not there."""
+    package = checkout_name(name).partition(".")[0]
+    if package in MISLEADING:
+        return MISLEADING[package]
+    if package in NAMES:
+        return (
+            "Muster has no such module, nor has the plugin. Files that import each other are one plugin: their folder."
+        )
+    return f"It is neither installed nor in {folder}; if it is a package, install it with: pip install {package}"
 
 
 def own_names(module: ModuleType) -> list[str]:
@@ -71,10 +87,16 @@ def _count_current_folder() -> str:
     return folder
 
 
-def _imported_name(name: str) -> ModuleType:
+def _imported_name(option: str, name: str) -> ModuleType:
     """The user's module of this name, else Muster's, whose names start with `muster.` where it is installed."""
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
+        if getattr(module, "__file__", "") is None and hasattr(module, "__path__"):
+            raise ConfigError(
+                f"{option}: '{quoted(name)}' is a folder without an __init__.py, so a module without content. As "
+                f"a folder of parts, name it by a path: {quoted(name)}/"
+            )
+        return module
     except ModuleNotFoundError as error:
         own = own_name(name)
         if own == name or not is_absent(name, error):
