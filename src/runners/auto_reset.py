@@ -63,6 +63,7 @@ class AutoResetPlay:
         acting: a batch of B rows and 2 columns for its inputs.
         checks: of the copies.
         first: the number of the first copy in a batch of all.
+        bootstrap_truncated: whether a cut stays one; otherwise it is an end of the game.
 
     Attributes:
         pending: what the next decision sends to the controller's device; whoever writes the steps into a batch there
@@ -77,9 +78,10 @@ class AutoResetPlay:
         acting: EpisodeBatch,
         checks: StepChecks,
         first: int = 0,
+        bootstrap_truncated: bool = True,
     ):
         self._spec, self._copies, self._mac, self._acting, self._checks = spec, copies, mac, acting, checks
-        self._first = first
+        self._first, self._bootstrap_truncated = first, bootstrap_truncated
         self.pending = PendingWrites(acting.device)
         self._store, self._decider = StepWriter(acting, self.pending), Decider(mac, acting)
         # the fields of the last decision, all that is in the first column; None: not known
@@ -139,6 +141,8 @@ class AutoResetPlay:
         self._lengths += playing
         rows = np.flatnonzero(playing) if np.count_nonzero(closing) else self._everyone
         self._checks.stepped(outcome, rows, self._lengths)
+        if not self._bootstrap_truncated:
+            outcome = outcome.without_cuts()
         lost = self._nobody
         if np.count_nonzero(outcome.lost):
             lost = outcome.lost & playing

@@ -13,6 +13,12 @@ OPTIONS = {
         resume=EXPERIENCE,
         reaches=NOWHERE,
     ),
+    "bootstrap_truncated": Option(
+        SHARED,
+        "learners bootstrap from the last state of an episode that time or a wrapper has cut off; False: a cut is an "
+        "end of the game, as EPyMARL takes it in gymma",
+        resume=EXPERIENCE,
+    ),
     "separate_test_env": Option(
         SHARED, "tests play on separate environments and do not change training", resume=EXPERIENCE
     ),

@@ -154,7 +154,8 @@ class EpisodesRunner(BaseRunner):
 
     def _auto_reset_play(self) -> AutoResetPlay:
         copies, batch = partial(self.vector_env.play, False), self.new_batch(max_seq_length=2)
-        return AutoResetPlay(self.spec, copies, self.mac, batch, self._checks_of(self.batch_size))
+        checks, bootstrap = self._checks_of(self.batch_size), self.args.bootstrap_truncated
+        return AutoResetPlay(self.spec, copies, self.mac, batch, checks, bootstrap_truncated=bootstrap)
 
     def environments_state(self) -> dict[str, Any]:
         return self.vector_env.state_dict()
@@ -314,6 +315,8 @@ class EpisodesRunner(BaseRunner):
                 outcome = env.step(actions)
             lengths[playing] += 1
             checks.stepped(outcome, playing, lengths)
+            if not self.args.bootstrap_truncated:
+                outcome = outcome.without_cuts()
             started.returns.add(outcome.values, playing)
             store.write(outcome.fields(copied=pending.wait), playing, self.t)
             self.t += 1

@@ -79,6 +79,7 @@ class RolloutRunner(EpisodesRunner):
                     self.new_batch(batch_size=size, max_seq_length=2),
                     StepChecks(self.spec, size, first),
                     first,
+                    self.args.bootstrap_truncated,
                 )
                 for part, (size, first) in enumerate(zip(sizes, firsts, strict=True))
             ]

@@ -23,6 +23,11 @@ class StepOutcome(NamedTuple):
     truncated: np.ndarray
     lost: np.ndarray
 
+    def without_cuts(self) -> "StepOutcome":
+        """The same, with episodes that were cut off as terminated ones."""
+        cut = self.truncated
+        return self._replace(terminated=self.terminated | cut, truncated=np.zeros_like(cut))
+
     def fields(self, copied: bool) -> dict[str, np.ndarray]:
         """By the fields of a batch; `copied`: the environment may be called before they are read."""
         fields = {**self.values, "terminated": self.terminated, "truncated": self.truncated}
