@@ -4,6 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -14,7 +15,7 @@ import pairs
 import vector_standins
 from envs.contract.validation import InvalidEnvironmentError
 from envs.pettingzoo.environment import PettingZoo
-from envs.pettingzoo.gymma import Gymma
+from envs.pettingzoo.gymma import Gymma, is_compiled
 from envs.pettingzoo.turns import TurnGame
 from utils.errors import ConfigError
 
@@ -115,6 +116,25 @@ def test_what_cannot_be_made(words, message, monkeypatch):
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ConfigError, match=message):
         Gymma.check_args(**words)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("lbforaging", "Foraging-8x8-2p-3f-v3"),
+        ("rware", "rware-tiny-2ag-v2"),
+        ("matrixgames", "penalty-100-nostate-v0"),
+    ],
+)
+def test_an_id_without_its_module_is_the_compiled_game_too(module, name):
+    alone, named = Gymma(key=name, seed=1), Gymma(key=f"{module}:{name}", seed=1)
+    assert type(alone) is type(named) and alone.options == named.options
+    assert is_compiled(key=name) and not is_compiled(key=name, compiled=False)
+
+
+def test_somebody_elses_id_of_such_a_name_is_theirs(monkeypatch):
+    monkeypatch.setitem(gymnasium.registry, "rware-Pair-v0", gymnasium.spec("Pair-v0"))
+    assert not is_compiled(key="rware-Pair-v0") and Gymma(key="rware-Pair-v0").n_agents == 2
 
 
 class Turns:

@@ -2,10 +2,12 @@
 
 import importlib
 import inspect
+import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from envs.families import registering
 from envs.pettingzoo import opponents
 from envs.pettingzoo.environment import PettingZoo
 from envs.pettingzoo.game import OBSERVATIONS
@@ -141,11 +143,23 @@ class _Asked(NamedTuple):
         if not self.compiled or not self.key:
             return None
         words = {name: value for name, value in self.kwargs.items() if (name, value) != (opponents.WORD, None)}
+        key = _with_module(str(self.key))
         for beginning, module in COMPILED.items():
-            if str(self.key).startswith(beginning):
+            if key.startswith(beginning):
                 family = importlib.import_module(module)
-                arguments = family.arguments(self.key, **words)
+                arguments = family.arguments(key, **words)
                 if arguments is None:
                     return None
                 return _Found(family, {**arguments, "time_limit": self.time_limit, "reward": self.reward})
         return None
+
+
+def _with_module(key: str) -> str:
+    """An id of a package that Muster knows with the module that registers it, unless another one has registered it."""
+    family = None if ":" in key else registering(key)
+    if family is None:
+        return key
+    module = family.needs[0]
+    registered = getattr(sys.modules.get("gymnasium"), "registry", {}).get(key)
+    own = registered is not None and not str(registered.entry_point).startswith(module)
+    return key if own else f"{module}:{key}"
