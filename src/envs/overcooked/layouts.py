@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.arguments import LARGEST, require_number
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import quoted
@@ -24,6 +25,8 @@ KEYS = (
     *("cook_time", "delivery_reward", "recipe_values", "recipe_times", "onion_value", "tomato_value"),
     *("onion_time", "tomato_time", "num_items_for_soup"),
 )
+LISTS = ("start_all_orders", "start_bonus_orders", "recipe_values", "recipe_times")
+MOST = 100  # ingredients of a soup
 ENDING = ".layout"
 PACKAGES = {
     "overcooked_ai_py": "data/layouts",
@@ -66,10 +69,13 @@ class Layout:
     """
 
     def __init__(self, name: str, said: Mapping[str, Any]):
-        self.name, self.said = name, said
+        self.name = name
         for key in said:
             if key not in KEYS:
                 raise ConfigError(f"{self._where}: there is no '{quoted(key)}'.{suggestion(str(key), KEYS)}")
+        self.said = said = {key: value for key, value in said.items() if value is not None}
+        for key, value in said.items():
+            self._require_kind(key, value)
         self.ground, self.starts = self._read_grid()
         self.most = int(said.get("max_num_ingredients", 3))  # ingredients of a soup
         self.orders = self._recipes("start_all_orders")
@@ -86,6 +92,24 @@ class Layout:
     @property
     def _where(self) -> str:
         return f"env_args.key={quoted(self.name)}"
+
+    def _require_kind(self, key: str, value: Any) -> None:
+        """Refuse a value of another kind than the package's files have. Raises ConfigError."""
+        where, least = f"{self._where}: {key}", 0 if "time" in key else -LARGEST
+        if key == "max_num_ingredients":
+            require_number(where, value, 1, MOST, whole=True)
+        elif key in LISTS:
+            if not isinstance(value, list | tuple):
+                raise ConfigError(f"{where} is {quoted(value)}; it must be a list.")
+            for number in value if key in ("recipe_values", "recipe_times") else ():
+                require_number(where, number, least, LARGEST)
+        elif key == "rew_shaping_params":
+            if not isinstance(value, Mapping):
+                raise ConfigError(f"{where} is {quoted(value)}; it must be a dictionary of numbers.")
+            for name, number in value.items():
+                require_number(f"{where}['{quoted(name)}']", number, -LARGEST, LARGEST)
+        elif key not in ("grid", *UNUSED):
+            require_number(where, value, least, LARGEST)
 
     def _read_grid(self) -> tuple[np.ndarray, np.ndarray]:
         """`[H, W]` int64 of cells, and both cooks' x and y `[2, 2]`."""
@@ -113,7 +137,8 @@ class Layout:
         """Onions and tomatoes of each."""
         recipes = []
         for one in self.said.get(key) or []:
-            listed = one.get("ingredients", []) if isinstance(one, Mapping) else []
+            listed = one.get("ingredients") if isinstance(one, Mapping) else None
+            listed = listed if isinstance(listed, list | tuple) else []
             counts = [list(listed).count(name) for name in INGREDIENTS]
             if not 1 <= sum(counts) == len(listed) <= self.most:
                 raise ConfigError(f"{self._where}: {key}: {quoted(one)} is no recipe of 1 to {self.most} ingredients.")

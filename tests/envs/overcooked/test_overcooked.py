@@ -99,11 +99,25 @@ def test_rewards_by_type(tmp_path, reward_type, paid):
         ({"start_all_orders": [{"ingredients": ["leek"]}]}, "is no recipe of 1 to 3 ingredients"),
         ({"onion_time": 3}, "onion_time and tomato_time belong together"),
         ({"recipe_values": [1, 2]}, "recipe_values needs a number for each recipe"),
+        ({"recipe_times": 5}, "recipe_times is 5; it must be a list"),
+        ({"recipe_times": ["x"]}, "recipe_times is x; it must be a number"),
+        ({"cook_time": -3}, "cook_time is -3; it must be a number from 0"),
+        ({"start_all_orders": 3}, "start_all_orders is 3; it must be a list"),
+        ({"start_all_orders": [{"ingredients": 7}]}, "is no recipe of 1 to 3 ingredients"),
+        ({"max_num_ingredients": 10**6}, "max_num_ingredients is 1000000; it must be a whole number from 1"),
+        ({"rew_shaping_params": [1]}, "it must be a dictionary of numbers"),
+        ({"rew_shaping_params": {"DISH_PICKUP_REWARD": "x"}}, "DISH_PICKUP_REWARD'. is x; it must be a number"),
     ],
 )
 def test_bad_layouts_are_refused(tmp_path, said, words):
     with pytest.raises(ConfigError, match=words):
         Overcooked.check_args(key=kitchen(tmp_path, **said))
+
+
+def test_what_a_layout_leaves_open_is_the_usual(tmp_path):
+    said = dict.fromkeys(("rew_shaping_params", "cook_time", "max_num_ingredients", "start_bonus_orders"))
+    layout = layout_of(kitchen(tmp_path, **said))
+    assert (layout.most, layout.times.max(), layout.shaping) == (3, 20, [3, 3, 5])
 
 
 def test_a_record_names_a_file_from_the_root(monkeypatch, tmp_path):
