@@ -11,7 +11,7 @@ from envs.compiled.team_simulator import COPY, TeamSimulator, begin_copy, draw_a
 from envs.grids.options import PRESSURE_PLATES, PressurePlateOptions
 from envs.grids.rooms import DOOR, GOAL, OPEN, ROOMS, SIGHT, WIDTH
 
-KERNEL = Kernel("pressureplate", "PressurePlate", 8, [Path(__file__)])
+KERNEL = Kernel("pressureplate", "PressurePlate", 8, [Path(__file__), Path(__file__).with_name("rooms.py")])
 UP, DOWN, LEFT, RIGHT, STAY = range(5)
 FARTHEST = 10.0  # L1 distances are divided by it
 RULES = struct([("limit", "i8"), ("sees_now", "i8")])

@@ -12,7 +12,7 @@ from envs.overcooked.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
 from envs.overcooked.options import Options
 from envs.overcooked.ways import DIRECTIONS, Ways
 
-KERNEL = Kernel("overcooked", "Overcooked", 15, [Path(__file__)])
+KERNEL = Kernel("overcooked", "Overcooked", 15, [Path(__file__), Path(__file__).with_name("layouts.py")])
 STAY, INTERACT = 4, 5
 NOTHING, ONION, SOUP, DISH, TOMATO = range(5)  # what is held, or lies on a counter; in a pot there are soups
 HALF, POTS_SEEN = 46, 2  # numbers on one cook, and pots among them
