@@ -1,12 +1,15 @@
 """The verbs of the command `muster`: the other programs, and options of main.py that are commands of their own."""
 
 import importlib
+import os
 import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from utils import own_commands
+from utils.console import fitted, terminal_width
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.own_modules import HOME, own_name
@@ -103,11 +106,16 @@ def run_pip(words: list[str]) -> int:
 
 
 def completion_script(words: list[str]) -> str:
-    """The script for a shell to read, by which it asks the command for completions.
+    """The script for a shell to read, by which it asks the command for completions; or how to get it (--help).
 
     Raises:
         ConfigError: there is no such shell, or argcomplete is not installed.
     """
+    if words in (["--help"], ["-h"]):
+        word = os.environ.get(own_commands.VARIABLE, "muster")
+        said = "prints the script that lets a shell complete words; in a start-up file of the shell, to have it always"
+        ways = f'  eval "$({word} completion bash)"    # or zsh\n  {word} completion fish | source\n'
+        return fitted(f"usage: {word} completion SHELL\n\n{said}:\n{ways}", terminal_width(sys.stdout))
     if len(words) != 1 or words[0] not in SHELLS:
         hint = suggestion(words[0], SHELLS) if words else f" It is one of {', '.join(SHELLS)}."
         raise ConfigError(f"completion needs the name of your shell.{hint}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.help import page
-from cli.verbs import COMMAND, VERBS, main_words, run_program, verb_lines
+from cli.verbs import COMMAND, VERBS, completion_script, main_words, run_program, verb_lines
 from utils import own_commands
 from utils.errors import ConfigError
 from utils.own_commands import as_typed
@@ -61,6 +61,11 @@ def test_packages_are_installed_beside_muster(tmp_path):
     assert "Could not open requirements file" not in done.stderr, done.stderr
     done = subprocess.run([*command, "install", "--dry-run", "--no-index", "-r", "requirements-lacking.txt"], **options)
     assert "Could not open requirements file" in done.stderr and done.returncode != 0
+
+
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_completion_says_how_a_shell_gets_it(by_muster, word):
+    assert 'eval "$(muster completion bash)"' in completion_script([word])
 
 
 def test_other_verbs_are_programs_and_unknown_ones_are_refused():
