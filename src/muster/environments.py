@@ -163,7 +163,8 @@ def _same(env: Any, kind: str) -> Callable[..., Any]:
         return made
 
     plain = make if kind == OWN else partial(make, None)
-    return _annotated(plain, type(env), type(env).__name__)
+    # not that of a wrapper
+    return _annotated(plain, type(env), type(getattr(env, "unwrapped", env)).__name__)
 
 
 class _Kept:

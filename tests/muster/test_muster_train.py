@@ -189,6 +189,16 @@ def test_environments_of_the_callers(env, settings):
     assert run.load().act(obs).shape == (() if algorithm == "iql" else (2,))
 
 
+@pytest.mark.parametrize("of_object", [True, False], ids=["object", "function"])
+def test_the_time_limit_of_gymnasiums_own_wrapper_is_the_episodes(of_object):
+    def make():
+        return gymnasium.wrappers.TimeLimit(gymnasium.make("Pendulum-v1", max_episode_steps=9), 4)
+
+    run = short("ppo", make() if of_object else make)
+    assert set(run.curve("test_ep_length_mean").values) == {4}
+    assert ("PendulumEnv" in run.name) is of_object, "not TimeLimit"
+
+
 def test_an_environment_of_pettingzoo():
     env = muster.make("matrix", game="climbing")
     assert short("vdn", env, time_limit=5).result is not None

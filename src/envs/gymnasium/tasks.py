@@ -69,8 +69,11 @@ def _registered_by(module: ModuleType) -> list[str]:
 
 def limited(env: Any, key: str, time_limit: int | None) -> tuple[Any, int]:
     """The environment in its wrappers, and the most steps of an episode: `time_limit`, what the id is registered with,
-    or what the environment itself says in `max_steps`, as those of MiniGrid do. Raises ConfigError: none of these."""
+    that of a `TimeLimit` among the wrappers, as of an object or a function that is no id, or what the environment
+    itself says in `max_steps`, as those of MiniGrid do. Raises ConfigError: none of these."""
     limit = time_limit if time_limit is not None else task_of(key).max_episode_steps
+    if limit is None:
+        limit = getattr(env.spec, "max_episode_steps", None)
     if limit is not None:
         return env, limit
     own = getattr(env.unwrapped, "max_steps", None)
