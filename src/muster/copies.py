@@ -175,8 +175,9 @@ class MadeVectorEnv(Made, gymnasium.vector.VectorEnv[Any, Any, Any]):
     ones float32 `[B, n, k]`, or a dictionary. Rewards are float64 `[B]`; where agents or groups have their own,
     `[B, k]`, a column for each. Of one agent the axis n is left out everywhere. A copy whose episode ends begins the
     next in the same step (`AutoresetMode.SAME_STEP`): `infos["final_obs"]` has what was seen last, in the rows of
-    `infos["_final_obs"]`, bool `[B]`. `infos["action_mask"]`, int8 `[B, n, A]`, and `infos["state"]` `[B, S]` are there
-    where the environment has them, so this plays a policy:
+    `infos["_final_obs"]`, bool `[B]`, and `infos["final_info"]` what its environment said, such as "battle_won" `[B]`.
+    `infos["action_mask"]`, int8 `[B, n, A]`, and `infos["state"]` `[B, S]` are there where the environment has them, so
+    this plays a policy:
 
         obs, infos = env.reset(seed=1)
         for _ in range(1000):
@@ -209,7 +210,8 @@ class MadeVectorEnv(Made, gymnasium.vector.VectorEnv[Any, Any, Any]):
         ended, infos = terminated | truncated, {}
         if ended.any():
             infos["final_obs"], last = self._shown()
-            infos["_final_obs"], infos["final_info"] = ended, {**last, "episodes": self._infos(ended)}
+            infos["final_info"] = {**self._said(ended), **last}
+            infos["_final_obs"] = infos["_final_info"] = ended
             self._copies.reset(ended)
         obs, now = self._shown()
         rewards = rewards[:, 0] if self._alone or rewards.shape[1] == 1 else rewards
@@ -227,9 +229,14 @@ class MadeVectorEnv(Made, gymnasium.vector.VectorEnv[Any, Any, Any]):
         B, *rest = super()._given_shape(path)
         return (B, *rest[1:]) if self._alone else (B, *rest)
 
-    def _infos(self, ended: Array) -> list[dict[str, Any]]:
-        """Of the copies that have ended, what their environments say at the end of an episode."""
-        return self._copies.infos_at(np.flatnonzero(ended))
+    def _said(self, ended: Array) -> dict[str, Any]:
+        """What the environments of copies that have ended say at the end of an episode, in Gymnasium's form: arrays
+        `[B]` by name, and bool `[B]` by `_<name>`, who said it."""
+        said: dict[str, Any] = {}
+        rows = np.flatnonzero(ended)
+        for b, info in zip(rows.tolist(), self._copies.infos_at(rows), strict=True):
+            said = self._add_info(said, dict(info), b)
+        return said
 
     def _shown(self) -> tuple[Any, dict[str, Any]]:
         seen = self.seen()
