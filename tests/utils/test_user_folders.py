@@ -105,6 +105,25 @@ def test_cuda_moves_to_where_cards_are_redirected(tmp_path, monkeypatch):
     assert moved(Own()) == "own"
 
 
+@pytest.mark.parametrize("call", ["super().cuda()", "nn.Module.cuda(self)"])
+def test_a_networks_own_cuda_may_call_its_bases(tmp_path, monkeypatch, call):
+    monkeypatch.setattr(th.cuda, "is_available", lambda: False)
+    (tmp_path / "moving.py").write_text(
+        "import torch.nn as nn\n"
+        "class Mixer(nn.Linear):\n"
+        "    def cuda(self):\n"
+        "        self.called = True\n"
+        f"        return {call}\n"
+        "def moved(x):\n"
+        "    return x.cuda()\n"
+    )
+    module = imported("plugins", str(tmp_path / "moving.py"))
+    mixer = module.Mixer(1, 1)
+    assert module.moved(mixer) is mixer and mixer.called and mixer.weight.device.type == "cpu"
+    with redirected("cuda", "meta"):
+        assert module.moved(mixer).weight.device.type == "meta"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [

@@ -68,14 +68,27 @@ class _CallsOfCuda(ast.NodeTransformer):
 
 
 def to_card(part: Any, *args: Any, **kwargs: Any) -> Any:
-    """`part.cuda(...)`; a tensor or network stays where it is if this machine has no GPU to move it to."""
+    """`part.cuda(...)`; a tensor or network stays where it is if this machine has no GPU to move it to.
+
+    Within a method of its own, `part` may be `super()`, or the class that it is called of.
+    """
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(part, torch.Tensor | torch.nn.Module) and not torch.cuda.is_available():
-        own = getattr(type(part), "cuda", None) not in (torch.Tensor.cuda, torch.nn.Module.cuda)
+    if torch is not None and not torch.cuda.is_available():
+        thing, method = part, getattr(type(part), "cuda", None)
+        if isinstance(part, super):
+            method = getattr(part, "cuda", None)
+            thing, method = getattr(method, "__self__", None), getattr(method, "__func__", None)
+        elif isinstance(part, type) and args:
+            thing, method = args[0], getattr(part, "cuda", None)
+        # one of its own does what it does
+        plain = isinstance(thing, torch.Tensor | torch.nn.Module) and method in (
+            torch.Tensor.cuda,
+            torch.nn.Module.cuda,
+        )
         # imported here, it would bring torch to processes of environments
         elsewhere = sys.modules.get(own_name("utils.tensors.redirected"))
-        if not own and (elsewhere is None or not elsewhere.redirected.is_active()):
-            return part
+        if plain and (elsewhere is None or not elsewhere.redirected.is_active()):
+            return thing
     return part.cuda(*args, **kwargs)
 
 
