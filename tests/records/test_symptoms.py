@@ -101,7 +101,9 @@ def test_games_of_a_fixed_length_are_ill_only_if_nothing_is_learned():
     )
     assert rules_found(Evidence({}, learned, ends)) == []
     nothing = learned | curves(return_mean=[1.0, 1.0], test_return_mean=[1.0, 1.0, 1.0])
-    assert "limit_ends_all" in rules_found(Evidence({}, nothing, ends))
+    assert "limit_ends_all" not in rules_found(Evidence({}, nothing, ends)), "their outcomes differ: it was short"
+    same = nothing | curves(return_std=[0.0, 0.0], test_return_std=[0.0, 0.005, 0.0])
+    assert "limit_ends_all" in rules_found(Evidence({}, same, ends))
 
 
 def test_observations_that_are_normalised_may_be_large():

@@ -12,6 +12,7 @@ FORCED = 0.98
 BEYOND = 0.01
 UNSCALED = 100.0
 TESTS = 4
+SAME = 0.01
 
 
 def no_better_than_random(evidence: Evidence) -> str:
@@ -66,11 +67,19 @@ def observations_unscaled(evidence: Evidence) -> str:
 
 
 def limit_ends_all(evidence: Evidence) -> str:
-    """Games of a fixed length end by their limit, too, and are learned: only a run that gains nothing is ill."""
+    """Games of a fixed length end by their limit, too: only a run that gains nothing, and whose episodes all return
+    about the same, is ill."""
     ended, cut = evidence.rollout(ENDED).sum(), evidence.rollout(CUT_OFF).sum()
     gain = gain_of(evidence)
-    if ended < TESTS or cut < ended or gain is None or gain.risen:
+    if ended < TESTS or cut < ended or gain is None or gain.risen or _returns_differ(evidence):
         return ""
     length = evidence.curve("ep_length_mean").value
     steps = f" of {short(length[-1])} steps" if len(length) else ""
-    return f"The time limit{steps} ended all {short(ended)} episodes that were looked at, and returns did not rise."
+    return f"The time limit{steps} ended all {short(ended)} episodes looked at, and returns hardly differ."
+
+
+def _returns_differ(evidence: Evidence) -> bool:
+    means = np.concatenate([evidence.curve(f"{kind}return_mean").value for kind in ("", "test_")])
+    deviations = np.concatenate([evidence.curve(f"{kind}return_std").value for kind in ("", "test_")])
+    spread = max(float(np.median(deviations)) if len(deviations) else 0.0, float(means.std()))
+    return spread > SAME * float(np.abs(means).mean())
