@@ -149,9 +149,13 @@ def _same(env: Any, kind: str) -> Callable[..., Any]:
     if kind == GYMNASIUM:
         from gymnasium import Wrapper
 
+        _ = env.spec  # which wrappers keep from now on: `gymnasium.make` gives what is inside another one
+        spec = env.unwrapped.spec
+
         class Kept(Wrapper[Any, Any, Any, Any]):
             def close(self) -> None:
-                """The caller closes it."""
+                """The caller closes it, and has its spec back."""
+                env.unwrapped.spec = spec
 
         made: Any = Kept(env)
     else:

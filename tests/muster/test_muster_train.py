@@ -194,7 +194,9 @@ def test_the_time_limit_of_gymnasiums_own_wrapper_is_the_episodes(of_object):
     def make():
         return gymnasium.wrappers.TimeLimit(gymnasium.make("Pendulum-v1", max_episode_steps=9), 4)
 
-    run = short("ppo", make() if of_object else make)
+    env = make()
+    run = short("ppo", env if of_object else make)
+    assert env.spec.id == "Pendulum-v1", "it is the caller's"
     assert set(run.curve("test_ep_length_mean").values) == {4}
     assert ("PendulumEnv" in run.name) is of_object, "not TimeLimit"
 

@@ -20,6 +20,8 @@ SEE_LIST = ", which python src/main.py --list gymnasium shows"
 # gymnasium's extras, by a part of the module that an environment lies in
 EXTRAS = {".mujoco.": "mujoco", ".box2d.": "box2d", ".phys2d.": "jax", ".tabular.": "jax"}
 WRAPPERS = "env_args.wrappers"
+# of the wrapper `TimeLimit`; in the `spec` of one that is wrapped again, wrappers would keep the new id
+OF_TIME_LIMIT = "_max_episode_steps"
 # ids of dm_control's suite, and those of Digideep for them
 DM_CONTROL = re.compile(r"dm_control/.*|DMBench\w*-v0")
 
@@ -72,8 +74,8 @@ def limited(env: Any, key: str, time_limit: int | None) -> tuple[Any, int]:
     that of a `TimeLimit` among the wrappers, as of an object or a function that is no id, or what the environment
     itself says in `max_steps`, as those of MiniGrid do. Raises ConfigError: none of these."""
     limit = time_limit if time_limit is not None else task_of(key).max_episode_steps
-    if limit is None:
-        limit = getattr(env.spec, "max_episode_steps", None)
+    if limit is None and env.has_wrapper_attr(OF_TIME_LIMIT):
+        limit = env.get_wrapper_attr(OF_TIME_LIMIT)
     if limit is not None:
         return env, limit
     own = getattr(env.unwrapped, "max_steps", None)
