@@ -6,13 +6,17 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from numpy.testing import assert_equal
 
 pytest.importorskip("gymnasium")
+from gymnasium import spaces
 
 import vector_standins as standins
 from envs import has_batched_form, why_together
+from envs.contract.legal_actions import LegalActions
 from envs.contract.validation import InvalidEnvironmentError
 from envs.gymnasium.form import Gymnasium, batch
+from envs.gymnasium.vector_values import VectorValues
 from helpers import check_chosen_parts
 from small_training import assembled, small_config, train
 from utils.errors import ConfigError
@@ -195,6 +199,30 @@ def test_one_copy_is_played_by_any_runner():
             assert one.observe()["obs"][0, 2:].tolist() == [1, 1] and values["reward"] % 10 == 2
             one.reset()
         one.close()
+
+
+@pytest.mark.parametrize("actions", [spaces.Discrete(5), spaces.MultiDiscrete([3, 2])])
+def test_masks_in_one_array_are_read_as_one_by_one(monkeypatch, actions):
+    """Of many copies, one by one takes fifty times as long."""
+    env = SimpleNamespace(single_action_space=actions, single_observation_space=spaces.Box(-1, 1, (2,)), unwrapped=None)
+    obs, steps, terminated = np.zeros((4, 2), np.float32), np.ones(4, int), np.array([False, False, True, False])
+    masks = np.array([[1, 0, 1, 0, 1], [0, 1, 0, 1, 0], [0] * 5, [1] * 5], np.int8)
+
+    def read(masks, rows=(0, 2, 3), by_loop=False):
+        values = VectorValues("standin", env, None, None, None)
+        values.note_first({"action_mask": masks[0]})
+        if by_loop:
+            values._valid_masks = lambda *arguments: None
+        return values.of(obs, {"action_mask": masks}, np.array(rows), steps, terminated)
+
+    expected = read(masks, by_loop=True)
+    assert_equal(read(masks.astype(float)), expected)
+    illegal = masks.copy()
+    illegal[3] = 0
+    with pytest.raises(InvalidEnvironmentError, match=r"copy 3, in step 1: .* marks no action as legal"):
+        read(illegal)
+    monkeypatch.setattr(LegalActions, "read", lambda *arguments: pytest.fail("one by one"))
+    assert_equal(read(masks), expected)
 
 
 def test_seeds_are_given_as_the_environment_takes_them():

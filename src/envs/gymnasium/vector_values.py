@@ -8,7 +8,7 @@ import numpy as np
 from envs.contract.legal_actions import MASK
 from envs.contract.mask_place import METHOD, MaskPlace
 from envs.contract.optional import require
-from envs.contract.validation import InvalidEnvironmentError, moment
+from envs.contract.validation import NUMBERS, InvalidEnvironmentError, moment
 from envs.gymnasium.shown import Shown
 
 # what a step in which copies restart has in its info: Gymnasium's words today, and before
@@ -108,6 +108,8 @@ class VectorValues(Shown):
         if said is None and not self.legal.offered:
             legal = self.legal.read(None, self.place.name)
             return {path: np.broadcast_to(mask, (len(rows), 1, len(mask))) for path, mask in legal.items()}
+        if (valid := self._valid_masks(infos, rows, over)) is not None:
+            return valid
         each = []
         for b, ended in zip(rows.tolist(), over.tolist(), strict=True):
             try:
@@ -116,6 +118,28 @@ class VectorValues(Shown):
                 where = f"env_args.key={self.key}, copy {b}, {moment(int(steps[b]))}"
                 raise InvalidEnvironmentError(f"{where}: {error}.") from None
         return {path: np.stack([one[path] for one in each])[:, None] for path in each[0]}
+
+    def _valid_masks(
+        self, infos: Mapping[str, Any], rows: np.ndarray, over: np.ndarray
+    ) -> dict[str, np.ndarray] | None:
+        """Masks of one array, `[B, choices]`, without a loop; None where one has to be looked at by itself."""
+        array, there, sizes = infos.get(MASK), infos.get(f"_{MASK}"), [*self.legal.choices.values()]
+        kinds = self._spaces.Discrete | self._spaces.MultiDiscrete
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in NUMBERS or array.shape[1:] != (sum(sizes),):
+            return None
+        if not isinstance(self._action_space, kinds) or self.legal.offered is False:
+            return None
+        if (there is not None and not np.asarray(there)[rows].all()) or np.any((array != 0) & (array != 1)):
+            return None
+        self.legal.offered, masks = True, {}
+        parts = np.split(array[rows].astype(np.uint8), np.cumsum(sizes)[:-1], axis=1)
+        for path, part in zip(self.legal.masks.values(), parts, strict=True):
+            none = ~part.any(axis=1)
+            if (none & ~over).any():
+                return None
+            part[none] = 1  # whoever has terminated needs no legal one
+            masks[path] = part[:, None]
+        return masks
 
     def last(self, infos: Mapping[str, Any], b: int, steps: int, terminated: bool) -> tuple[dict, dict]:
         """Of a copy that has restarted in this step: the observations and masks of its end by path, and its info.
