@@ -146,7 +146,8 @@ def test_status_says_from_which_step_runs_resume_and_what_they_wait_for(suite, t
         assert f"{100 * (20 + newest) / 40:.0f} %" in shown
 
 
-def test_a_stop_leaves_a_mark_that_the_next_start_removes(suite, tmp_path, capsys):
+def test_a_stop_leaves_a_mark_that_the_next_start_removes(suite, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("suites.launch.slurm.require_commands", lambda: None)
     assert suite("run", "tiny.yaml") == 0
     folder = SuiteFolder(tmp_path / "results", "tiny")
     assert suite("stop", "tiny") == 0

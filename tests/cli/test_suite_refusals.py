@@ -51,6 +51,14 @@ def test_a_system_that_cannot_fork_is_refused(suite, tmp_path, monkeypatch, caps
     assert suite("run", "tiny.yaml", "--dry-run") == 0
 
 
+def test_a_machine_that_cannot_submit_jobs_is_refused(suite, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert suite("run", "tiny.yaml", "--launcher=slurm") == 2
+    assert "error: sbatch was not found: --launcher=slurm needs SLURM's commands." in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
+    assert suite("run", "tiny.yaml", "--launcher=slurm", "--dry-run") == 0
+
+
 @pytest.mark.parametrize(
     "words, message",
     [

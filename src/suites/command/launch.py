@@ -96,6 +96,8 @@ def _require_launcher(suite: SuiteFile, resources: Resources, options: argparse.
             f"{suite.path}: resources.gpus={resources['gpus']:g}: this machine has "
             f"{counted(len(machine.gpus), 'GPU')}. With gpus: 0 runs use the processor."
         )
+    if options.launcher == "slurm" and not options.dry_run:
+        slurm.require_commands()
     if options.launcher == "ray":
         require_ray("--launcher=ray")
     elif options.address:

@@ -10,6 +10,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from suites.launch.leases import Leases
 from suites.plan.resources import Resources, cores_asked_for, runs_of_card, task_variables
 from suites.state.runs import DONE, FAILED, RUNNING, SuiteRun
 from suites.state.state import SuiteFolder
-from utils.errors import MusterError
+from utils.errors import ConfigError, MusterError
 from utils.files.regular_files import read_regular
 from utils.files.whole_files import write_whole
 from utils.plain_values import counted, escaped
@@ -31,7 +32,16 @@ NOTICE = 120
 # seconds that a command of SLURM's may take
 PATIENCE = 60.0
 _LARGEST = 2**24
+_ABSENT = "{} was not found: --launcher=slurm needs SLURM's commands."
 _NUMBER = re.compile(r"(\d+)(;[\w.-]+)?\s*")
+
+
+def require_commands() -> None:
+    """Raises: ConfigError: this machine cannot submit jobs."""
+    if shutil.which("sbatch") is None:
+        raise ConfigError(
+            f"{_ABSENT.format('sbatch')} Start it on a node that submits jobs; --dry-run shows the script anywhere."
+        )
 
 
 def unfinished(
@@ -209,7 +219,7 @@ def _called(command: list[str]) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
     except FileNotFoundError:
-        raise MusterError(f"{command[0]} was not found: --launcher=slurm needs SLURM's commands.") from None
+        raise MusterError(_ABSENT.format(command[0])) from None
     except subprocess.TimeoutExpired:
         raise MusterError(f"{command[0]} did not answer for {PATIENCE:g} seconds.") from None
     if done.returncode:
