@@ -1,5 +1,9 @@
-"""The pages of presets: what each is, its command, its parts and keys, its equations and its curves."""
+"""The pages of presets: what each is, its command, its parts and keys, its equations and its curves.
 
+Those of parameter files have their panel in the place of curves.
+"""
+
+import ast
 import re
 import shlex
 from collections.abc import Callable, Mapping
@@ -10,9 +14,11 @@ import equations
 
 from checks.options import declared
 from checks.registries import REGISTRIES
+from cli.parameter_files import load_parameters
 from cli.reference import as_word
+from envs.contract.fields import EnvSpec, FieldSpec
 from suites.tables.curves import RunCurve, curve_files
-from utils.config.merging import CONFIG_DIR, config_names, shared_defaults
+from utils.config.merging import CONFIG_DIR, config_names, parameter_names, shared_defaults
 from utils.files.yaml_files import load_yaml
 
 DOCS = Path(__file__).parents[1]
@@ -40,8 +46,8 @@ def write_pages(folder: Path, documented: Callable[..., str]) -> None:
     curves = _by_algorithm(DOCS / "tables")
     first_runs = _by_algorithm(FIRST_RUNS)
     lines = []
-    for name in config_names("algs"):
-        head = (CONFIG_DIR / "algs" / f"{name}.yaml").read_text().splitlines()[0].lstrip("# ")
+    for name in sorted([*config_names("algs"), *parameter_names()]):
+        head = _file(name).read_text().splitlines()[0].strip('#" ')
         lines.append(f"| [{name}]({name}.md) | {head} |")
         text = page(name, head, first_runs.get(name, []), bool(curves.get(name)))
         for ending, runs in (("_first", first_runs.get(name)), ("", curves.get(name))):
@@ -54,7 +60,7 @@ def write_pages(folder: Path, documented: Callable[..., str]) -> None:
 
 def page(name: str, head: str, first_runs: list[RunCurve], more_curves: bool) -> str:
     """A preset's page without its learner's docstring."""
-    config, (options, chosen) = _own(name), _options(name)
+    config, (options, chosen), file = _own(name), _options(name), _file(name)
     parts = [f"| `{kind}` | `{part}` | {REGISTRIES[kind].entry(part).description} |" for kind, part in chosen.items()]
     keys = [
         f"| `{key}` | `{as_word(value)}` | {options[key].sentence if key in options else ''} |"
@@ -67,8 +73,11 @@ def page(name: str, head: str, first_runs: list[RunCurve], more_curves: bool) ->
     for run in first_runs:
         blocks.append(f"```bash\n{command(run)}\n```")
         blocks += [f"![test returns of {name} on {task(run)}]({name}_first.png)", FIRST]
+    if file.suffix == ".py":
+        blocks += [f"```bash\n./muster --config={name}\n```", *_panel(file)]
+    else:
+        blocks.append(f"The file is `config/algs/{file.name}`.")
     blocks += [
-        f"The file is `config/algs/{name}.yaml`.",
         "## Parts",
         "\n".join(["| key | part | what it is |", "| --- | --- | --- |", *parts]),
         "## Keys that it sets",
@@ -101,8 +110,49 @@ def task(run: RunCurve) -> str:
     return run.map.rpartition(":")[2] or run.environment
 
 
+def _file(name: str) -> Path:
+    path = CONFIG_DIR / "algs" / f"{name}.yaml"
+    return path if path.exists() else path.with_suffix(".py")
+
+
 def _own(name: str) -> dict[str, Any]:
-    return load_yaml(CONFIG_DIR / "algs" / f"{name}.yaml")
+    path = _file(name)
+    return load_yaml(path) if path.suffix == ".yaml" else _of_parameters(name, path)
+
+
+def _of_parameters(name: str, path: Path) -> dict[str, Any]:
+    """What a parameter file makes of its panel as it stands, where its environment need not be installed."""
+    file = load_parameters(name, path)
+    pictures = "frame_stack" in file.cpanel
+    fields = {
+        "obs": FieldSpec("observation", (210, 160, 3) if pictures else (3,)),
+        "actions": FieldSpec("action", (), n=6) if pictures else FieldSpec("action", (1,), low=-2.0, high=2.0),
+        "reward": FieldSpec("outcome", (), group=None),
+    }
+    spec = EnvSpec(fields, {"agents": 1}, episode_limit=200, declared=True)
+    file.gen_params.__globals__["ask_environment"] = lambda *_, **__: spec
+    config = file.config({})
+    return {key: value for key, value in config.items() if key not in ("cpanel", "parameter_file", "env", "env_args")}
+
+
+def _panel(path: Path) -> list[str]:
+    """The control panel of a parameter file, with the comments beside its keys."""
+    lines, tree = path.read_text().splitlines(), ast.parse(path.read_text())
+    panel = next(
+        node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "cpanel"
+    )
+    assert isinstance(panel, ast.Dict)
+    rows = []
+    for key, value in zip(panel.keys, panel.values, strict=True):
+        assert isinstance(key, ast.Constant) and value.end_lineno is not None
+        comment = lines[value.end_lineno - 1][value.end_col_offset or 0 :].partition("# ")[2]
+        rows.append(f"| `{key.value}` | `{ast.unparse(value)}` | {comment.replace('|', chr(92) + '|')} |")
+    return [
+        "It plays the environment that `model_name` of its panel names; `--cpanel '{\"gamma\": 0.98}'` changes keys of "
+        f"the panel. The file is `config/algs/{path.name}`, a [parameter file](../parameter_files.md).",
+        "## Its panel",
+        "\n".join(["| key | value | meaning |", "| --- | --- | --- |", *rows]),
+    ]
 
 
 def _options(name: str) -> tuple[Mapping[str, Any], dict[str, str]]:

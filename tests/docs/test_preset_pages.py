@@ -1,5 +1,6 @@
 """The page of every preset has what it is: command, parts, equations of its own settings, and a curve."""
 
+import ast
 import re
 import shlex
 import sys
@@ -7,11 +8,12 @@ import sys
 import pytest
 
 from checks.options import declared
+from cli.parameter_files import load_parameters
 from learners import REGISTRY
 from main import main
 from standins import ROOT
 from suites.tables.curves import read_curves
-from utils.config.merging import config_names
+from utils.config.merging import CONFIG_DIR, config_names, parameter_names
 
 sys.path.append(str(ROOT / "docs" / "site"))
 import algorithms
@@ -29,6 +31,17 @@ def test_every_preset_has_its_page(name):
     for heading in ("## Parts", "## Keys that it sets", "## Equations", "### Symbols"):
         assert heading in page
     assert "```math" in page.partition("## Equations")[2].partition("### Symbols")[0]
+
+
+@pytest.mark.parametrize("name", parameter_names())
+def test_every_parameter_file_has_its_page(name):
+    page = algorithms.page(name, "What it is.", [], more_curves=False)
+    assert f"```bash\n./muster --config={name}\n```" in page and "## Equations" in page
+    panel = load_parameters(name, CONFIG_DIR / "algs" / f"{name}.py").cpanel
+    table = page.partition("## Its panel")[2].partition("## Parts")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| `(.*?)` \|", table, re.MULTILINE))
+    assert {key: ast.literal_eval(rows[key]) for key in panel} == panel
+    assert "| `lr` |" in page.partition("## Keys that it sets")[2] and "| `cpanel` |" not in page
 
 
 @pytest.mark.slow

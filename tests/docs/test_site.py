@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from standins import ROOT
-from utils.config.merging import config_names
+from utils.config.merging import config_names, parameter_names
 
 pytestmark = pytest.mark.slow
 
@@ -20,4 +20,4 @@ def test_the_site_is_built_without_a_warning(tmp_path):
     page = (tmp_path / "site" / "algorithms" / "mappo_rware.html").read_text()
     assert "rollout_steps" in page and "mappo_rware.png" in page and "clipped" in page
     index = (tmp_path / "site" / "algorithms" / "index.html").read_text()
-    assert set(config_names("algs")) <= set(re.findall(r'href="(\w+)\.html"', index))
+    assert {*config_names("algs"), *parameter_names()} <= set(re.findall(r'href="(\w+)\.html"', index))
