@@ -14,7 +14,7 @@ from envs.racing.state import INPUTS
 from utils.config.merging import flatten
 from utils.errors import ConfigError
 
-DOCS = Path(__file__).parents[2] / "docs" / "trackmania.md"
+DOCS = Path(__file__).parents[2] / "docs" / "linesight.md"
 
 
 def composed(path, env="racing"):
@@ -162,7 +162,7 @@ for map_name in ["A01-Race", "B02-Race"]:
 def test_what_cannot_be_said_here_is_refused_and_names_the_table(tmp_path, changed, message):
     with pytest.raises(ConfigError, match=message) as refused:
         composed(theirs.written(tmp_path, **changed))
-    assert "docs/trackmania.md#config-keys" in str(refused.value)
+    assert "docs/linesight.md#config-keys" in str(refused.value)
 
 
 def test_the_game_sees_forty_zones(tmp_path):

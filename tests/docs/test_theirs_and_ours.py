@@ -6,7 +6,7 @@ import pytest
 
 from standins import ROOT
 
-PAGES = ("pymarl", "entity_gym", "dots", "digideep", "trackmania")
+PAGES = ("pymarl", "entity_gym", "dots", "digideep", "linesight")
 
 
 @pytest.mark.parametrize("page", PAGES)

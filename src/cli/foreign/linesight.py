@@ -20,7 +20,7 @@ from utils.files.yaml_files import load_yaml
 from utils.nearest import did_you_mean
 from utils.plain_values import quoted
 
-PRESET, ENVIRONMENT, DOCS = "linesight", "trackmania", "docs/trackmania.md#config-keys"
+PRESET, ENVIRONMENT, DOCS = "linesight", "trackmania", "docs/linesight.md#config-keys"
 KNOWN_BY = ("temporal_mini_race_duration_ms", "map_cycle")  # a file that assigns both is one of Linesight's
 LARGEST = 2**20  # bytes
 MOST_RESET = 10**12  # frames between resets beyond which there are none

@@ -1,4 +1,4 @@
-"""What the keys of Linesight's `config_files/config.py` (83656d3) are here; docs/trackmania.md has them as a table."""
+"""What the keys of Linesight's `config_files/config.py` (83656d3) are here; docs/linesight.md has them as a table."""
 
 import math
 from collections.abc import Callable

@@ -11,7 +11,7 @@ SMOOTHING = 5  # a centre becomes the mean of those so many before and after it
 
 
 class LineRules(NamedTuple):
-    """What Linesight does otherwise (docs/trackmania.md).
+    """What Linesight does otherwise (docs/linesight.md).
 
     `ends`: points beyond start and finish are `SPACING` apart ("spacing"), or as far apart as the two at that end
     ("step", Linesight). `finish`: a race that is finished is at the finish ("line"), or one zone beyond it, at the
