@@ -1,7 +1,7 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners import logged
-from learners.actor_critic_options import ACTOR_CRITIC, COMA, PPO
+from learners.actor_critic_options import ACTOR_CRITIC, COMA, PPO, TRPO
 from learners.options import (
     DETERMINISTIC,
     DOUBLE_Q,
@@ -84,6 +84,7 @@ POLICY_GRADIENTS = {
     "mixes": ("nothing",),
     "on_policy": True,
     "buffers": ("rollout",),
+    "check": "learners.update_order:check",
 }
 REGISTRY.declare(
     "ppo_learner",
@@ -101,6 +102,17 @@ REGISTRY.declare(
     **POLICY_GRADIENTS,
     logs=logged.A2C,
     options=ACTOR_CRITIC,
+)
+REGISTRY.declare(
+    "trpo_learner",
+    "learners.trpo_learner:TRPOLearner",
+    "TRPO: a step of the policy within a trust region: TRPO, HATRPO, on-policy",
+    **{**POLICY_GRADIENTS, "takes": ("agent_rewards", "continuous", "branches", "other_actions")},
+    controllers=("policy_mac",),
+    # those whose layers have second derivatives
+    agents=("rnn", "rnn_layernorm", "ff", "lstm", "cnn"),
+    logs=logged.TRPO,
+    options=TRPO,
 )
 
 REGISTRY.declare(

@@ -26,6 +26,8 @@ _MEANINGS = {
     "approx_kl": "how far the policy has moved from the one that acted: estimate of the KL divergence; a few "
     "hundredths are usual",
     "clip_fraction": "share of the probability ratios beyond eps_clip",
+    "kl": "divergence of the new policy from the old one in nats, at most max_kl",
+    "step_share": "share of the longest step in the trust region that was made; 0: no step improved the policy",
     "quantile_spread": "mean deviation of the quantiles of the actions taken",
     "entropy_weight": "weight of the entropy in rewards (SAC's temperature)",
     "value_loss": "loss of the network of state values (value_network)",
@@ -44,6 +46,7 @@ QTRAN = _of("loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets t
 COMA = _of(f"{_CRITIC} coma_loss agent_grad_norm advantage_mean pi_max")
 A2C = _of(_POLICY)
 PPO = _of(f"{_POLICY} approx_kl clip_fraction")
+TRPO = _of(f"{_POLICY} kl step_share")
 IQN = _of(f"{_VALUES} quantile_spread")
 DDPG = _of(f"{_CRITIC} pg_loss agent_grad_norm")
 SAC = _of(f"{_CRITIC} pg_loss agent_grad_norm entropy entropy_weight value_loss")

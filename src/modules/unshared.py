@@ -27,6 +27,12 @@ class PerAgent(nn.Module):
         for name, _ in layers[0].named_parameters(recurse=False):
             self.register_parameter(name, nn.Parameter(th.stack([getattr(layer, name).detach() for layer in layers])))
 
+    def keep(self, i: int) -> None:
+        """Become the layer of agent i alone, with weights `[1, ...]` in memory of their own."""
+        for name, weight in list(self.named_parameters(recurse=False)):
+            self.register_parameter(name, nn.Parameter(weight.detach()[i : i + 1].clone()))
+        self.n_agents = 1
+
 
 class AgentLinear(PerAgent):
     """`nn.Linear` of each agent."""
@@ -179,6 +185,24 @@ def rows_in(network: nn.Module, axis: int) -> None:
     for module in network.modules():
         if isinstance(module, PerAgent):
             module.axis = axis
+
+
+def alone(network: nn.Module, i: int | None) -> nn.Module:
+    """A copy of a network with weights in memory of its own: of an unshared one agent i's; None: of all agents.
+
+    Layers that agents share become those of one, which have second derivatives: the kernels of GRUs have not.
+
+    Raises:
+        TypeError: as `unshare`.
+    """
+    own = copy.deepcopy(network)
+    if i is not None:
+        for module in own.modules():
+            if isinstance(module, PerAgent):
+                module.keep(i)
+    elif not any(isinstance(module, PerAgent) for module in own.modules()):
+        unshare(own, 1, "agents")
+    return own
 
 
 def weights_of(network: nn.Module, i: int) -> dict[str, th.Tensor]:

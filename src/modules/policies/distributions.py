@@ -69,6 +69,10 @@ class Categorical:
     def entropy(self) -> th.Tensor:
         return -(self.probs * self.log_probs).sum(dim=-1)
 
+    def kl(self, other: "Categorical") -> th.Tensor:
+        """The divergence of `other` from this one (Kullback & Leibler), `[...]`."""
+        return (self.probs * (self.log_probs - other.log_probs)).sum(dim=-1)
+
 
 class Bernoulli:
     """Yes or no, by one logit of yes, `[...]`; a `mask` `[..., 2]` says whether no and yes are legal.
@@ -98,6 +102,11 @@ class Bernoulli:
     def entropy(self) -> th.Tensor:
         yes, no = F.logsigmoid(self.logit), F.logsigmoid(-self.logit)
         return -(yes.exp() * yes + no.exp() * no)
+
+    def kl(self, other: "Bernoulli") -> th.Tensor:
+        """As `Categorical.kl`."""
+        yes, no = (F.logsigmoid(sign * self.logit) - F.logsigmoid(sign * other.logit) for sign in (1, -1))
+        return th.sigmoid(self.logit) * yes + th.sigmoid(-self.logit) * no
 
 
 class Gaussian:
@@ -134,6 +143,11 @@ class Gaussian:
 
     def entropy(self) -> th.Tensor:
         return (self.log_std + self.scale.log() + (1 + LOG_2PI) / 2).expand_as(self.mean).sum(dim=-1)
+
+    def kl(self, other: "Gaussian") -> th.Tensor:
+        """As `Categorical.kl`; squashing changes nothing of it."""
+        squares = ((self.log_std - other.log_std) * 2).exp() + ((self.mean - other.mean) / other.log_std.exp()) ** 2
+        return (other.log_std - self.log_std + (squares - 1) / 2).sum(dim=-1)
 
     def _action(self, x: th.Tensor) -> th.Tensor:
         return self.centre + self.scale * x
@@ -214,6 +228,10 @@ class Joint:
 
     def entropy(self) -> th.Tensor:
         return reduce(add, [branch.entropy() for branch in self.branches.values()])
+
+    def kl(self, other: "Joint") -> th.Tensor:
+        """The divergence of `other` from this one, in nats, `[...]`."""
+        return reduce(add, [branch.kl(other.branches[path]) for path, branch in self.branches.items()])
 
 
 def _all_legal(mask: th.Tensor) -> bool:
