@@ -14,7 +14,7 @@ import yaml
 from checks.options import completed
 from checks.values import normalised
 from cli.foreign.epymarl import epymarls_config, is_epymarls
-from epymarl_equals import ENDS, error_of, generated, ours, task_of, theirs
+from epymarl_equals import ENDS, errors_of, generated, ours, task_of, theirs
 from utils.config.merging import config_names, config_path, default_config
 from utils.files.yaml_files import load_yaml
 
@@ -104,17 +104,7 @@ def results(tmp_path_factory):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_equal(results, case):
     """Every statistic that EPyMARL logs, and all weights, those of target networks too."""
-    before, after, stats, other = results[case]
-    errors = {}
-    for update, (mine, expected) in enumerate(zip(stats, other["stats"], strict=True)):
-        assert expected, "nothing was logged"
-        for key, value in expected.items():
-            # of means of both signs, not relative to what is left of them
-            errors[f"{key} of update {update}"] = abs(mine[key] - value) / max(abs(value), 1e-2)
-    # VDN's mixer has no weights
-    networks = {name: weights for name, weights in other["weights"].items() if weights}
-    errors |= {name: error_of(after[name], weights) for name, weights in networks.items()}
-    assert all(error_of(after[name], before[name]) > 1e-4 for name in before if name in networks), "nothing was learned"
+    errors = errors_of(*results[case])
     print(f"{case}: {max(errors.values()):.1e}")
     assert {key: error for key, error in errors.items() if not error <= WITHIN} == {}
 

@@ -1,4 +1,4 @@
-"""Trains EPyMARL's own learners: `python epymarl_child.py CHECKOUT IN OUT`, in a process without our modules.
+"""Trains learners of EPyMARL or PyMARL2: `python epymarl_child.py CHECKOUT IN OUT`, in a process without our modules.
 
 IN is a list of tasks: the preset's name, changes of its keys, sizes, the batch's fields, weights by network and the
 number of updates. OUT gets, for each, the statistics of each update and the weights after the last.
@@ -26,7 +26,12 @@ LEARNERS = {
     "coma_learner": "COMALearner",
     "actor_critic_learner": "ActorCriticLearner",
     "ppo_learner": "PPOLearner",
+    "qtran_learner": "QLearner",
+    "nq_learner": "NQLearner",
+    "dmaq_qatten_learner": "DMAQ_qattenLearner",
+    "max_q_learner": "MAXQLearner",
 }
+NETWORKS = "critic", "mixer", "central_mixer"
 
 
 def import_parts(src: Path) -> None:
@@ -37,7 +42,15 @@ def import_parts(src: Path) -> None:
         package = types.ModuleType(name)
         package.__path__, package.REGISTRY = [str(src / folder)], {}
         sys.modules[name] = package
+    # PyMARL2's learners import environments for what they print, and its QPLEX wants a GPU
+    if (src / "envs" / "matrix_game").exists():
+        printing = types.ModuleType("envs.matrix_game")
+        printing.print_matrix_status = lambda *_: None
+        sys.modules |= {"envs": types.ModuleType("envs"), "envs.matrix_game": printing}
+        th.Tensor.cuda = lambda tensor: tensor
     for name, (module, attribute) in CRITICS.items():
+        if not (src / "modules" / "critics" / f"{module}.py").exists():
+            continue
         sys.modules["modules.critics"].REGISTRY[name] = getattr(
             importlib.import_module(f"modules.critics.{module}"), attribute
         )
@@ -72,13 +85,15 @@ def trained(src: Path, task: dict) -> dict:
 
     mac = controllers[args.mac](batch.scheme, groups, args)
     logged = []
-    logger = SimpleNamespace(log_stat=lambda key, value, t: logged[-1].update({key: value}))
+    console = SimpleNamespace(info=lambda *_: None)
+    logger = SimpleNamespace(log_stat=lambda key, value, t: logged[-1].update({key: value}), console_logger=console)
     module = importlib.import_module(f"learners.{args.learner}")
     learner = getattr(module, LEARNERS[args.learner])(mac, batch.scheme, logger, args)
-    networks = {
-        name: getattr(learner, name) for name in ("critic", "mixer") if getattr(learner, name, None) is not None
-    }
+    networks = {name: getattr(learner, name) for name in NETWORKS if getattr(learner, name, None) is not None}
     targets = {name: getattr(learner, f"target_{name}") for name in networks}
+    if hasattr(learner, "central_mac"):
+        networks["central_agent"] = learner.central_mac.agent
+        targets["central_agent"] = learner.target_central_mac.agent
     for name, network in networks.items():
         if network.state_dict():
             _load(network, task["weights"][name])

@@ -1,4 +1,4 @@
-"""Ours and EPyMARL's learner of one preset on one batch, from equal weights."""
+"""Our learner and that of EPyMARL or PyMARL2, of one preset on one batch, from equal weights."""
 
 import subprocess
 import sys
@@ -21,6 +21,7 @@ from helpers import fill
 from learners import REGISTRY as learners
 
 CHILD = Path(__file__).with_name("epymarl_child.py")
+NETWORKS = "critic", "mixer", "central_mixer", "central_agent"
 SIZES = {"n_agents": 3, "n_actions": 4, "state_shape": 6, "obs_shape": 5, "episode_limit": 7}
 ENDS = {
     # (length, whether it terminated) of each episode of at most 7 steps
@@ -62,9 +63,7 @@ def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dic
     mac = controllers[args.mac](batch.scheme, batch.groups, args)
     logger = RecordingLogger()
     learner = learners[args.learner](mac, batch.scheme, logger, args)
-    networks = {"agent": mac.agent} | {
-        name: net for name, net in learner.networks.items() if name in ("critic", "mixer")
-    }
+    networks = {"agent": mac.agent} | {name: net for name, net in learner.networks.items() if name in NETWORKS}
     for seed, network in enumerate(networks.values()):
         fill(network.parameters(), seed=seed)
     learner._update_targets()
@@ -86,7 +85,7 @@ def task_of(preset: str, batch: EpisodeBatch, weights: dict, updates: int, **cha
     if fields["reward"].dim() == 4:
         fields["reward"] = fields["reward"].squeeze(3)
     changes |= {"common_reward": fields["reward"].size(2) == 1}
-    config = preset.removeprefix("epymarl_")
+    config = preset.partition("_")[2]
     task = {"preset": config, "changes": changes, "sizes": SIZES, "batch": fields, "weights": weights}
     return {**task, "updates": updates}
 
@@ -98,6 +97,25 @@ def theirs(checkout: Path, folder: Path, tasks: list[dict]) -> list[dict]:
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=280, cwd=folder)
     assert done.returncode == 0, done.stderr[-2000:]
     return th.load(folder / "done.pt", weights_only=False)
+
+
+def errors_of(before: dict, after: dict, stats: list[dict], other: dict) -> dict[str, float]:
+    """The relative error of each statistic of an update that the other learner logs, and of each network's weights.
+
+    Raises:
+        AssertionError: it logged nothing, or a network learned nothing.
+    """
+    errors = {}
+    for update, (mine, expected) in enumerate(zip(stats, other["stats"], strict=True)):
+        assert expected, "nothing was logged"
+        for key, value in expected.items():
+            # of means of both signs, not relative to what is left of them
+            errors[f"{key} of update {update}"] = abs(mine[key] - value) / max(abs(value), 1e-2)
+    # VDN's mixer has no weights
+    networks = {name: weights for name, weights in other["weights"].items() if weights}
+    errors |= {name: error_of(after[name], weights) for name, weights in networks.items()}
+    assert all(error_of(after[name], before[name]) > 1e-4 for name in before if name in networks), "nothing was learned"
+    return errors
 
 
 def error_of(mine: dict[str, th.Tensor], expected: dict[str, th.Tensor]) -> float:
