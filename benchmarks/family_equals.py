@@ -30,7 +30,7 @@ MARKS = "<!-- family_equals: begin -->", "<!-- family_equals: end -->"
 # names of checkouts, and of the presets before the first underscore
 FAMILIES = {"epymarl": "uoe-agents/epymarl", "pymarl2": "hijkzzz/pymarl2"}
 # presets that learn from a reward for each agent, too
-OWN_REWARDS = re.compile("epymarl_(iql|ia2c|ippo|maa2c|mappo)(_ns)?")
+OWN_REWARDS = re.compile("epymarl_(iql|ia2c|ippo|maa2c|mappo|maddpg|pac|pac_dcg)(_ns)?")
 UPDATES = 2
 
 
@@ -63,7 +63,13 @@ def cases() -> Iterator[Case]:
     yield from SETTINGS
 
 
-SETTINGS: list[Case] = []
+SETTINGS: list[Case] = [
+    Case("epymarl_pac_dcg_ns", note, changes=changes, their_changes=changes)
+    for note, changes in (
+        ("`cg_edges=line`", {"cg_edges": "line"}),
+        ("`msg_iterations=2`", {"msg_iterations": 2}),
+    )
+]
 
 
 def rows_of(family: str, chosen: list[Case], folder: Path) -> Iterator[tuple[Case, str]]:

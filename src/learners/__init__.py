@@ -8,8 +8,11 @@ from learners.options import (
     EPOCHS,
     IQN,
     LR_FINISH,
+    MADDPG,
     MIXER,
     OPTIONS,
+    PAC,
+    PAC_DCG,
     SOFT,
     STANDARDISE,
     TARGETS,
@@ -131,6 +134,34 @@ REGISTRY.declare(
     options={**DOUBLE_Q, **IQN},
 )
 
+REGISTRY.declare(
+    "pac_learner",
+    "learners.pac_learner:PACLearner",
+    "PAC: policy gradients towards what is best for all agents, on-policy",
+    learns_from="pi_logits",
+    values="for_any_others",
+    takes=("agent_rewards",),
+    mixes=("nothing",),
+    on_policy=True,
+    needs_episodes=True,
+    logs=logged.PAC,
+    options=PAC,
+)
+
+REGISTRY.declare(
+    "pac_dcg_learner",
+    "learners.pac_dcg_learner:PACDCGLearner",
+    "PAC with a coordination graph in the place of all joint actions, on-policy",
+    learns_from="pi_logits",
+    values="of_a_graph",
+    takes=("agent_rewards",),
+    mixes=("nothing",),
+    on_policy=True,
+    needs_episodes=True,
+    logs=logged.PAC_DCG,
+    options=PAC_DCG,
+)
+
 FROM_TRANSITIONS = {
     "learns_from": "pi_logits",
     "values": "state_actions",
@@ -141,12 +172,26 @@ FROM_TRANSITIONS = {
 REGISTRY.declare(
     "ddpg_learner",
     "learners.ddpg_learner:DDPGLearner",
-    "deterministic policy gradients: DDPG, TD3, MADDPG, off-policy",
-    takes=("agent_rewards", "continuous", "branches"),
+    "gradients of critics for deterministic policies, and for choices by Gumbel-softmax: DDPG, TD3, MADDPG, off-policy",
+    takes=("agent_rewards", "continuous", "branches", "other_actions"),
     **FROM_TRANSITIONS,
     captured=True,
     logs=logged.DDPG,
     options=DETERMINISTIC,
+)
+REGISTRY.declare(
+    "maddpg_learner",
+    "learners.maddpg_learner:MADDPGLearner",
+    "MADDPG for choices, from episodes, with recurrent policies (EPyMARL's), off-policy",
+    learns_from="pi_logits",
+    values="joint_actions",
+    takes=("agent_rewards",),
+    mixes=("nothing",),
+    controllers=("policy_mac",),
+    buffers=("episodes",),
+    check="learners.options:check_draws",
+    logs=logged.DDPG,
+    options=MADDPG,
 )
 REGISTRY.declare(
     "sac_learner",

@@ -2,22 +2,20 @@
 
 from dataclasses import replace
 
-from learners.options import CRITIC, CRITIC_LR, EPOCHS, LR_FINISH, STANDARDISE, TARGET_UPDATES, TARGETS, TD_LAMBDA
+from learners.options import (
+    CRITIC,
+    CRITIC_LR,
+    EPOCHS,
+    LR_FINISH,
+    N_STEP,
+    STANDARDISE,
+    TARGET_UPDATES,
+    TARGETS,
+    TD_LAMBDA,
+)
 from utils.config.normaliser_options import NORMALISER_COUNT
 from utils.config.options import FREE, SHAPES, STEPS, WIDTH, Option
 
-N_STEP = {
-    "q_nstep": Option(
-        0, "rewards in n-step returns; 0: returns by td_lambda (COMA) or gae_lambda", at_least=0, at_most=STEPS
-    ),
-    "add_value_last_step": Option(
-        None,
-        "n-step returns that reach the last step of a batch: null: truncated episodes continue with the value of their "
-        "last state; True: the last step's value is always added, EPyMARL's mistake; False: never, its other one",
-        nullable=True,
-        kind=bool,
-    ),
-}
 UPDATE_ORDER = Option(
     "together",
     "of the agents' policies: all in the same updates (together), or one agent after another, whose advantages count "

@@ -28,9 +28,10 @@ _MEANINGS = {
     "clip_fraction": "share of the probability ratios beyond eps_clip",
     "kl": "divergence of the new policy from the old one in nats, at most max_kl",
     "step_share": "share of the longest step in the trust region that was made; 0: no step improved the policy",
+    "entropy_coef": "weight of the policy's entropy",
     "quantile_spread": "mean deviation of the quantiles of the actions taken",
     "entropy_weight": "weight of the entropy in rewards (SAC's temperature)",
-    "value_loss": "loss of the network of state values (value_network)",
+    "value_loss": "loss of the network of state values",
 }
 _VALUES = "loss grad_norm td_error_abs q_taken_mean target_mean"
 _CRITIC = "critic_loss critic_grad_norm td_error_abs q_taken_mean target_mean"
@@ -45,6 +46,8 @@ VALUES = _of(_VALUES)
 QTRAN = _of("loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets td_chosen_qs v_mean agent_indiv_qs")
 COMA = _of(f"{_CRITIC} coma_loss agent_grad_norm advantage_mean pi_max")
 A2C = _of(_POLICY)
+PAC = _of(f"{_POLICY} entropy_coef")
+PAC_DCG = _of(f"{_POLICY} entropy_coef value_loss")
 PPO = _of(f"{_POLICY} approx_kl clip_fraction")
 TRPO = _of(f"{_POLICY} kl step_share")
 IQN = _of(f"{_VALUES} quantile_spread")

@@ -156,10 +156,22 @@ def of_own_id(weight: th.Tensor) -> th.Tensor:
     return weight.t() if weight.dim() == 2 else weight.diagonal(dim1=0, dim2=2).t()
 
 
+def of_own_part(x: th.Tensor, weight: th.Tensor) -> th.Tensor:
+    """What its own part of a row of all agents' `[B, T, n, K]` adds to an agent's layer, `[B, T, n, out]`.
+
+    `weight`: of the whole row, `[out, n * K]`, or of each agent `[n, out, n * K]`.
+    """
+    weight = weight.unflatten(-1, x.shape[2:])
+    if weight.dim() == 3:
+        return th.einsum("btnk,onk->btno", x, weight)
+    return th.einsum("btnk,okn->btno", x, weight.diagonal(dim1=0, dim2=2))
+
+
 def unshare(network: nn.Module, n_agents: int, name: str) -> None:
     """Give each agent separate weights, in place; the first agent's are those that the network has.
 
-    In `state_dict`s they are `<name>.<i>.<layer>.<weight>`, as EPyMARL's `agents.0.fc1.weight`.
+    In `state_dict`s they are `<name>.<i>.<layer>.<weight>`, as EPyMARL's `agents.0.fc1.weight`; with the name "",
+    `<i>.<layer>.<weight>`.
 
     Raises:
         TypeError: a layer with weights that is not in `KINDS`.
@@ -211,16 +223,21 @@ def weights_of(network: nn.Module, i: int) -> dict[str, th.Tensor]:
     return {key.removeprefix(prefix): w for key, w in network.state_dict().items() if key.startswith(prefix)}
 
 
+def _key(network: Any, prefix: str, i: int, path: str, weight: str) -> str:
+    name = f"{network.unshared_name}." if network.unshared_name else ""
+    return f"{prefix}{name}{i}.{path}.{weight}"
+
+
 def _split(network: Any, state: dict, prefix: str, _metadata: Any) -> None:
     for layer, path, weight in _weights(network):
         values = state.pop(f"{prefix}{path}.{weight}")
         for i in range(layer.n_agents):
-            state[f"{prefix}{network.unshared_name}.{i}.{path}.{weight}"] = values[i]
+            state[_key(network, prefix, i, path, weight)] = values[i]
 
 
 def _stack(network: Any, state: dict, prefix: str, *_others: Any) -> None:
     for layer, path, weight in _weights(network):
-        keys = [f"{prefix}{network.unshared_name}.{i}.{path}.{weight}" for i in range(layer.n_agents)]
+        keys = [_key(network, prefix, i, path, weight) for i in range(layer.n_agents)]
         if all(key in state for key in keys):
             state[f"{prefix}{path}.{weight}"] = th.stack([state.pop(key) for key in keys])
 

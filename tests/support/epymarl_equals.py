@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,8 +22,24 @@ from helpers import fill
 from learners import REGISTRY as learners
 
 CHILD = Path(__file__).with_name("epymarl_child.py")
-NETWORKS = "critic", "mixer", "central_mixer", "central_agent"
+NETWORKS = "critic", "mixer", "central_mixer", "central_agent", "state_value"
 SIZES = {"n_agents": 3, "n_actions": 4, "state_shape": 6, "obs_shape": 5, "episode_limit": 7}
+# presets without a config of theirs: the nearest one, and what is different
+NEAREST = {
+    "epymarl_pac": (
+        "pac_ns",
+        {
+            "mac": "basic_mac",
+            "agent": "rnn",
+            "critic_type": "pac_critic",
+            "state_value_type": "cv_critic",
+            "obs_agent_id": True,
+            "use_subsampling": False,
+        },
+    )
+}
+# of the random numbers in updates
+SEED = 5
 ENDS = {
     # (length, whether it terminated) of each episode of at most 7 steps
     "cut": [(7, False)] * 5,
@@ -55,10 +72,14 @@ def generated(ends: str, individual: bool) -> EpisodeBatch:
     return batch
 
 
+@cache
+def _config(preset: str) -> dict:
+    return normalised(completed(compose_config(preset, "two_step").config))
+
+
 def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dict, dict, list[dict]]:
     """Weights before, weights after, and the statistics of each update."""
-    composed = completed(compose_config(preset, "two_step").config)
-    config = {**normalised(composed), "learner_log_interval": 1, **changes}
+    config = {**_config(preset), "learner_log_interval": 1, **changes}
     args = SimpleNamespace(**{**config, **SIZES, "device": "cpu", "use_cuda": False})
     mac = controllers[args.mac](batch.scheme, batch.groups, args)
     logger = RecordingLogger()
@@ -71,6 +92,7 @@ def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dic
         learner.target_mac.load_state(mac)
     before = {name: _copy(network) for name, network in networks.items()}
     stats = []
+    th.manual_seed(SEED)
     for update in range(updates):
         learner.train(batch, 10 * (update + 1), update)
         stats.append(logger.last())
@@ -85,9 +107,9 @@ def task_of(preset: str, batch: EpisodeBatch, weights: dict, updates: int, **cha
     if fields["reward"].dim() == 4:
         fields["reward"] = fields["reward"].squeeze(3)
     changes |= {"common_reward": fields["reward"].size(2) == 1}
-    config = preset.partition("_")[2]
-    task = {"preset": config, "changes": changes, "sizes": SIZES, "batch": fields, "weights": weights}
-    return {**task, "updates": updates}
+    config, nearest = NEAREST.get(preset, (preset.partition("_")[2], {}))
+    task = {"preset": config, "changes": nearest | changes, "sizes": SIZES, "batch": fields, "weights": weights}
+    return {**task, "updates": updates, "seed": SEED}
 
 
 def theirs(checkout: Path, folder: Path, tasks: list[dict]) -> list[dict]:

@@ -17,6 +17,8 @@ import torch.nn.functional as F
 ILLEGAL = -1e10
 # what a logarithm of a probability above 0 is taken of at least
 LEAST_PROBABILITY = 1e-10
+# added to uniform random numbers and to their logarithms, of which logarithms are taken
+LEAST_UNIFORM = 1e-20
 LOG_2PI = math.log(2 * math.pi)
 # nodes of Gauss-Hermite quadrature, for the entropy of a squashed Gaussian: exact to 1e-3 up to a deviation of 3
 NODES = 64
@@ -72,6 +74,21 @@ class Categorical:
     def kl(self, other: "Categorical") -> th.Tensor:
         """The divergence of `other` from this one (Kullback & Leibler), `[...]`."""
         return (self.probs * (self.log_probs - other.log_probs)).sum(dim=-1)
+
+
+def one_hot_best(values: th.Tensor) -> th.Tensor:
+    """1 for the largest of `[..., A]`, 0 for the others; where several are the largest, 1 for each of them."""
+    return (values == values.amax(dim=-1, keepdim=True)).float()
+
+
+def gumbel_softmax(logits: th.Tensor, uniform: th.Tensor) -> th.Tensor:
+    """Choices by logits `[..., A]`, one-hot, with the gradient of a softmax (Jang et al. 2017, straight-through).
+
+    Args:
+        uniform: random numbers between 0 and 1, of the same shape, of which Gumbel's are made.
+    """
+    soft = F.softmax(logits - (LEAST_UNIFORM - (uniform + LEAST_UNIFORM).log()).log(), dim=-1)
+    return one_hot_best(soft.detach()) + (soft - soft.detach())
 
 
 class Bernoulli:
