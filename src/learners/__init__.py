@@ -13,10 +13,13 @@ from learners.options import (
     OPTIONS,
     PAC,
     PAC_DCG,
+    PYMARL2,
+    Q_LAMBDA,
     SOFT,
     STANDARDISE,
     TARGETS,
     TD_LAMBDA,
+    WEIGHTED,
 )
 from utils.config.options import Option
 from utils.config.registry import Registry, lazy_classes
@@ -25,12 +28,22 @@ REGISTRY = Registry("learner", OPTIONS)
 REGISTRY.declare(
     "q_learner",
     "learners.q_learner:QLearner",
-    "Q-learning of each agent or of the team: IQL, VDN, QMIX",
+    "Q-learning of each agent or of the team: IQL, VDN, QMIX, QPLEX",
     learns_from="q",
     takes=("agent_rewards",),
-    mixes=("nothing", "chosen_values"),
-    logs=logged.VALUES,
-    options=MIXER | TD_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE,
+    mixes=("nothing", "chosen_values", "choices"),
+    logs=logged.Q_LEARNER,
+    options=MIXER | TD_LAMBDA | Q_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE | PYMARL2,
+)
+REGISTRY.declare(
+    "wqmix_learner",
+    "learners.wqmix_learner:WQMIXLearner",
+    "weighted QMIX with a central value: OW-QMIX, CW-QMIX",
+    learns_from="q",
+    mixes=("chosen_values",),
+    controllers=("basic_mac",),
+    logs=logged.WQMIX,
+    options=MIXER | TD_LAMBDA | TARGETS | WEIGHTED,
 )
 REGISTRY.declare(
     "qtran_learner",
@@ -68,7 +81,7 @@ REGISTRY.declare(
     "PQN: Q(lambda) on the newest rollout, without replay and target networks, on-policy",
     learns_from="q",
     takes=("agent_rewards",),
-    mixes=("nothing", "chosen_values"),
+    mixes=("nothing", "chosen_values", "choices"),
     on_policy=True,
     buffers=("rollout",),
     captured=True,

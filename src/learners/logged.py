@@ -8,6 +8,13 @@ _MEANINGS = {
     "td_error_abs": "mean absolute difference of values and targets",
     "q_taken_mean": "mean value of the actions that were taken; of critics of states, of the states",
     "target_mean": "mean of what values learn: targets or returns",
+    "loss_td": "the same as loss, under PyMARL2's name (halve_loss)",
+    "hit_prob": "share of the actions taken that are greedy now, with a mixer that sees which are (PyMARL2's name)",
+    "qmix_loss": "weighted loss of the monotonic value",
+    "central_loss": "loss of the central value",
+    "agent_norm": "norm of the agents' gradient before clipping",
+    "mixer_norm": "norm of the mixer's gradient before clipping",
+    "w_to_use": "mean weight of the squared errors: 1 where the joint action matters, elsewhere w",
     "td_loss": "loss of the joint value",
     "opt_loss": "loss at the greedy joint action",
     "nopt_loss": "loss at the joint action taken",
@@ -43,6 +50,8 @@ def _of(names: str) -> Mapping[str, str]:
 
 
 VALUES = _of(_VALUES)
+Q_LEARNER = _of(f"{_VALUES} loss_td hit_prob")
+WQMIX = _of(f"{_VALUES} qmix_loss central_loss agent_norm mixer_norm w_to_use")
 QTRAN = _of("loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets td_chosen_qs v_mean agent_indiv_qs")
 COMA = _of(f"{_CRITIC} coma_loss agent_grad_norm advantage_mean pi_max")
 A2C = _of(_POLICY)

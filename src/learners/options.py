@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from utils.config.options import COPIES, EPISODES, FREE, SHAPES, SHARED, STEPS, Option
+from utils.config.options import COPIES, EPISODES, FREE, SHAPES, SHARED, STEPS, WIDTH, Option
 from utils.config.reach import NOWHERE
 from utils.errors import ConfigError
 
@@ -87,6 +87,36 @@ TARGETS = TARGET_UPDATES | {
         at_least=1,
         at_most=EPISODES,
     )
+}
+Q_LAMBDA = {
+    "q_lambda": Option(
+        False,
+        "correct TD(lambda) targets for actions that were not greedy: Q(lambda) (Harutyunyan et al. 2016; PyMARL2)",
+    )
+}
+# what PyMARL2's learners do otherwise
+PYMARL2 = {
+    "halve_loss": Option(False, "the loss is half the mean squared error, and logged as loss_td, too (PyMARL2)"),
+    "td_error_halved": Option(
+        False, "log as td_error_abs half the mean squared error (mistake of PyMARL2's nq_learner)"
+    ),
+}
+WEIGHTED = {
+    "w": Option(0.1, "weight of squared errors where the joint action does not matter (alpha)", at_least=0, at_most=1),
+    "hysteretic_qmix": Option(
+        True,
+        "what matters: errors where the mixed value is too small (OW-QMIX); False: actions that are greedy or better "
+        "than these (CW-QMIX)",
+    ),
+    "qmix_loss": Option(1.0, "weight of the loss of the monotonic value", above=0),
+    "central_loss": Option(1.0, "weight of the loss of the central value", above=0),
+    "central_mixing_embed_dim": Option(
+        256, "units of each hidden layer of the central mixer", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+    "halve_central_loss": Option(False, "the loss of the central value is half its mean squared error (PyMARL2)"),
+    "weights_of_padding": Option(
+        False, "the mean weight w_to_use counts padded steps, which networks then see (mistake of PyMARL2)"
+    ),
 }
 STANDARDISE = {
     "standardise_rewards": Option(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import fill, make_args, random_batch
-from modules.mixers import REGISTRY, QMixer, QTranBase, VDNMixer
+from modules.mixers import REGISTRY, QMixer, QPLEXMixer, QTranBase, VDNMixer
 from run import run
 
 N, S, E = 3, 4, 6
@@ -122,6 +122,70 @@ def test_names_of_qtran_weights_are_pymarls():
 def test_qtran_settings_that_do_not_exist(key):
     with pytest.raises(ValueError, match=key):
         QTranBase(make_args(**{key: "huge"}))
+
+
+def make_qplex(seed=0, **changes):
+    settings = {"hypernet_embed": 5, "num_kernel": 2, "adv_hypernet_layers": 2, "adv_hypernet_embed": 4}
+    mixer = QPLEXMixer(make_args(n_agents=N, n_actions=3, state_shape=S, **{**settings, **changes}))
+    fill(mixer.parameters(), seed=seed, scale=1.0)
+    return mixer
+
+
+@pytest.mark.parametrize(
+    ("layers", "head", "minus"), [(1, True, 1), (2, True, 1), (3, True, 1), (2, False, 1), (2, True, 0)]
+)
+def test_qplex_is_the_published_network(layers, head, minus):
+    mixer = make_qplex(adv_hypernet_layers=layers, weighted_head=head, is_minus_one=bool(minus))
+    rng = np.random.default_rng(0)
+    qs, states = rng.normal(size=(2, 3, N)).astype("f"), rng.normal(size=(2, 3, S)).astype("f")
+    best, actions = qs + rng.random(size=qs.shape).astype("f"), np.eye(3, dtype="f")[rng.integers(3, size=(2, 3, N))]
+    w = _numpy_weights(mixer)
+    part = (lambda name, x: _linear(w, name, x)) if layers == 1 else (lambda name, x: _mlp(w, name, x, layers))
+
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
+    expected = np.zeros((2, 3, 1))
+    for b, t in np.ndindex(2, 3):
+        s = states[b, t]
+        scale, shift = (abs(_mlp(w, "hyper_w_final", s, 2)), _mlp(w, "V", s, 2)) if head else (1, 0)
+        value, advantage = scale * qs[b, t] + shift, scale * (qs[b, t] - best[b, t])
+        joint = np.concatenate([s, actions[b, t].reshape(-1)])
+        share = sum(
+            abs(part(f"si_weight.key_extractors.{k}", s))
+            * sigmoid(part(f"si_weight.agents_extractors.{k}", s))
+            * sigmoid(part(f"si_weight.action_extractors.{k}", joint))
+            for k in range(2)
+        )
+        expected[b, t] = (value + (share - minus) * advantage).sum()
+    q_tot = mixer(*(th.from_numpy(x) for x in (qs, states, actions, best)))
+    np.testing.assert_allclose(q_tot.detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6))
+def test_no_joint_action_is_worth_more_to_qplex_than_that_of_the_agents_best_ones(seed):
+    """And what differs among the others is not the sum of the agents' values, as it is with VDN."""
+    mixer, rng = make_qplex(seed=seed), np.random.default_rng(seed)
+    qs, state = rng.normal(size=(N, 3)).astype("f"), rng.normal(size=S).astype("f")
+    joint = np.array([*np.ndindex(3, 3, 3)])
+    chosen = th.from_numpy(np.take_along_axis(qs, joint.T, 1).T.copy()).unsqueeze(0)
+    greedy = th.from_numpy(qs.max(1)).expand(1, 27, N)
+    states, actions = th.from_numpy(state).expand(1, 27, S), th.from_numpy(np.eye(3, dtype="f")[joint]).unsqueeze(0)
+    values = mixer(chosen, states, actions, greedy).flatten()
+    best = joint[values.argmax()]
+    assert list(best) == list(qs.argmax(1))
+
+
+def test_only_the_weights_learn_from_qplexs_advantages():
+    mixer = make_qplex()
+    qs = th.ones(1, 1, N, requires_grad=True)
+    greedy = th.full((1, 1, N), 2.0, requires_grad=True)
+    mixer(qs, th.ones(1, 1, S), th.ones(1, 1, N, 3), greedy).sum().backward()
+    weights = mixer.hyper_w_final(th.ones(1, S)).abs().flatten()
+    assert qs.grad.flatten().tolist() == pytest.approx(weights.tolist(), rel=1e-5)
+    assert greedy.grad is None
+    assert all(any(p.grad.abs().sum() > 0 for p in part.parameters()) for part in mixer.si_weight.children())
 
 
 class _Bare(th.nn.Module):

@@ -12,6 +12,9 @@ EMBEDDING = {
         SHARED, "units of the mixing network's hidden layer", at_least=1, at_most=WIDTH, resume=SHAPES
     )
 }
+HYPERNET_EMBED = {
+    "hypernet_embed": Option(64, "hidden units of two-layer hypernetworks", at_least=1, at_most=WIDTH, resume=SHAPES)
+}
 # stepwise: its output at one time step depends on that step alone
 REGISTRY.declare(
     "vdn",
@@ -34,10 +37,29 @@ REGISTRY.declare(
         "hypernet_layers": Option(
             1, "layers of the hypernetworks that make the mixing weights, 1 or 2", choices=(1, 2), resume=SHAPES
         ),
-        "hypernet_embed": Option(
-            64, "hidden units of two-layer hypernetworks", at_least=1, at_most=WIDTH, resume=SHAPES
-        ),
+        **HYPERNET_EMBED,
     },
+)
+REGISTRY.declare(
+    "qplex",
+    "modules.mixers.qplex:QPLEXMixer",
+    "values, and weighted advantages of the joint action over the greedy one (QPLEX)",
+    mixes="choices",
+    sees=("actions", "greedy_qvals"),
+    stepwise=True,
+    takes=("absent_agents",),
+    options={
+        **HYPERNET_EMBED,
+        "num_kernel": Option(4, "heads of the attention that weighs advantages", at_least=1, at_most=64, resume=SHAPES),
+        "adv_hypernet_layers": Option(2, "layers of each of these heads, 1 to 3", choices=(1, 2, 3), resume=SHAPES),
+        "adv_hypernet_embed": Option(64, "hidden units of these heads", at_least=1, at_most=WIDTH, resume=SHAPES),
+        "weighted_head": Option(
+            True, "scale and shift each agent's value by the state before mixing; False: as it is", resume=SHAPES
+        ),
+        "is_minus_one": Option(True, "weigh advantages by lambda - 1 on top of the sum of values; False: by lambda"),
+    },
+    # keys of PyMARL2's qplex.yaml, which its mixer does not read either
+    inert=("is_adv_attention", "is_stop_gradient"),
 )
 REGISTRY.declare(
     "qtran_base",

@@ -31,7 +31,8 @@ TRAITS: dict[str, dict[str, str]] = {
         "captured": "its updates can be repeated as captured graphs (cuda_graphs)",
     },
     "mixer": {
-        "mixes": 'what it mixes: "chosen_values", "joint_action" or a kind of one\'s own',
+        "mixes": 'what it mixes: "chosen_values", "choices", "joint_action" or a kind of one\'s own',
+        "sees": 'mixes="choices": what it takes beside values and states, in this order (learners/mixing.py)',
         "stepwise": "its output at a time step depends on that step alone: it is computed without padding",
         "takes": _TAKES,
     },
