@@ -31,6 +31,8 @@ MARKS = "<!-- family_equals: begin -->", "<!-- family_equals: end -->"
 FAMILIES = {"epymarl": "uoe-agents/epymarl", "pymarl2": "hijkzzz/pymarl2"}
 # presets that learn from a reward for each agent, too
 OWN_REWARDS = re.compile("epymarl_(iql|ia2c|ippo|maa2c|mappo|maddpg|pac|pac_dcg)(_ns)?")
+# keys that an original sets by the map; the state of these batches has two numbers for each of three agents
+BY_MAP = {"pymarl2_qatten": {"agent_own_state_size": 2}}
 UPDATES = 2
 
 
@@ -57,7 +59,7 @@ def cases() -> Iterator[Case]:
     """All presets of all families, and settings in which an original is another algorithm."""
     for preset in config_names("algs"):
         if preset.partition("_")[0] in FAMILIES and "_" in preset:
-            yield Case(preset)
+            yield Case(preset, **{key: BY_MAP.get(preset, {}) for key in ("changes", "their_changes")})
             if OWN_REWARDS.fullmatch(preset):
                 yield Case(preset, "a reward for each agent", individual=True)
     yield from SETTINGS

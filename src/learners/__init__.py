@@ -28,7 +28,7 @@ REGISTRY = Registry("learner", OPTIONS)
 REGISTRY.declare(
     "q_learner",
     "learners.q_learner:QLearner",
-    "Q-learning of each agent or of the team: IQL, VDN, QMIX, QPLEX",
+    "Q-learning of each agent or of the team: IQL, VDN, QMIX, Qatten, QPLEX",
     learns_from="q",
     takes=("agent_rewards",),
     mixes=("nothing", "chosen_values", "choices"),
@@ -45,6 +45,16 @@ REGISTRY.declare(
     logs=logged.WQMIX,
     options=MIXER | TD_LAMBDA | TARGETS | WEIGHTED,
 )
+QTRAN = {
+    **MIXER,
+    **DOUBLE_Q,
+    **TARGETS,
+    "opt_loss": Option(1, "weight of the loss at the greedy joint action", kind=float, at_least=0),
+    "nopt_min_loss": Option(0.1, "weight of the loss at the joint action taken", at_least=0),
+    "memory_mixed_up": Option(
+        False, "the mixer gets hidden states of other agents and time steps (mistake of PyMARL2's qtran)"
+    ),
+}
 REGISTRY.declare(
     "qtran_learner",
     "learners.qtran_learner:QLearner",
@@ -52,13 +62,16 @@ REGISTRY.declare(
     learns_from="q",
     mixes=("joint_action",),
     logs=logged.QTRAN,
-    options={
-        **MIXER,
-        **DOUBLE_Q,
-        **TARGETS,
-        "opt_loss": Option(1, "weight of the loss at the greedy joint action", kind=float, at_least=0),
-        "nopt_min_loss": Option(0.1, "weight of the loss at the joint action taken", at_least=0),
-    },
+    options=QTRAN,
+)
+REGISTRY.declare(
+    "qtran_alt_learner",
+    "learners.qtran_learner:QTRANAltLearner",
+    "QTRAN-alt: the same with a stronger condition, from joint values of each agent's actions",
+    learns_from="q",
+    mixes=("joint_action_by_agent",),
+    logs=logged.QTRAN,
+    options=QTRAN,
 )
 REGISTRY.declare(
     "coma_learner",

@@ -40,7 +40,15 @@ class Case:
         return "-".join(filter(None, (self.preset, self.ends, self.variant)))
 
 
+Q_LAMBDA = {"q_lambda": True}
 OWN = {
+    "qmix": {
+        "q_lambda": Q_LAMBDA,
+        "quadratic": {"qmix_pos_func": "quadratic"},
+        "softplus": {"qmix_pos_func": "softplus", "qmix_pos_func_beta": 2.0},
+    },
+    "vdn": {"q_lambda": Q_LAMBDA},
+    "qtran": {"big": {"network_size": "big", "qtran_arch": "coma_critic", "double_q": False}},
     "qplex": {
         "one_layer": {"adv_hypernet_layers": 1, "num_kernel": 2},
         "three_layers": {"adv_hypernet_layers": 3},
@@ -58,6 +66,10 @@ def _cases():
             yield Case(preset, "mixed", 2, changes, name)
 
 
+# which PyMARL2 itself sets by the map; the state of these batches has two numbers for each of three agents
+BY_MAP = {"pymarl2_qatten": {"agent_own_state_size": 2}}
+
+
 CASES = [*_cases()]
 
 
@@ -67,8 +79,9 @@ def results(tmp_path_factory):
     mine, tasks = {}, []
     for case in CASES:
         batch = generated(case.ends, individual=False)
-        mine[case] = ours(case.preset, batch, case.updates, **case.changes)
-        tasks.append(task_of(case.preset, batch, mine[case][0], case.updates, **case.changes))
+        changes = case.changes | BY_MAP.get(case.preset, {})
+        mine[case] = ours(case.preset, batch, case.updates, **changes)
+        tasks.append(task_of(case.preset, batch, mine[case][0], case.updates, **changes))
     found = theirs(Path(FAMILY).resolve() / "pymarl2", tmp_path_factory.mktemp("pymarl2"), tasks)
     return {case: (*mine[case], other) for case, other in zip(CASES, found, strict=True)}
 
@@ -86,7 +99,7 @@ SAME_RUNNER = {"parallel": "episodes"}
 # which matter to nothing, or whose parts have other names here
 ELSEWHERE = """
     name agent mac learner mixer optim_alpha optim_eps env env_args buffer_cpu_only save_model save_model_interval run
-    is_adv_attention is_stop_gradient
+    is_adv_attention is_stop_gradient agent_own_state_size
 """.split()
 
 

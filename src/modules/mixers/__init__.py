@@ -15,6 +15,13 @@ EMBEDDING = {
 HYPERNET_EMBED = {
     "hypernet_embed": Option(64, "hidden units of two-layer hypernetworks", at_least=1, at_most=WIDTH, resume=SHAPES)
 }
+NETWORK_SIZE = Option("small", "small (2 hidden layers) or big (3)", choices=("small", "big"), resume=SHAPES)
+
+
+def _width(units: int, of: str) -> Option:
+    return Option(units, f"units of {of} (Qatten)", at_least=1, at_most=WIDTH, resume=SHAPES)
+
+
 # stepwise: its output at one time step depends on that step alone
 REGISTRY.declare(
     "vdn",
@@ -38,6 +45,48 @@ REGISTRY.declare(
             1, "layers of the hypernetworks that make the mixing weights, 1 or 2", choices=(1, 2), resume=SHAPES
         ),
         **HYPERNET_EMBED,
+    },
+)
+REGISTRY.declare(
+    "nmix",
+    "modules.mixers.qmix:NMixer",
+    "qmix with PyMARL2's names of weights, and a choice of what makes them positive",
+    mixes="chosen_values",
+    stepwise=True,
+    takes=("absent_agents",),
+    options={
+        **EMBEDDING,
+        **HYPERNET_EMBED,
+        "qmix_pos_func": Option(
+            "abs",
+            "makes the mixing weights positive: abs, softplus or quadratic (half the square)",
+            choices=("abs", "softplus", "quadratic"),
+        ),
+        "qmix_pos_func_beta": Option(1.0, "softplus: the larger, the sharper it bends", above=0),
+    },
+)
+REGISTRY.declare(
+    "qatten",
+    "modules.mixers.qatten:QattenMixer",
+    "a sum of the agents' values by attention (Qatten)",
+    mixes="choices",
+    sees=("obs",),
+    stepwise=True,
+    options={
+        "agent_own_state_size": Option(
+            0,
+            "numbers of each agent at the start of the state, one agent after the other, by which attention knows it; "
+            "0: by its observation",
+            at_least=0,
+            at_most=WIDTH,
+            resume=SHAPES,
+        ),
+        "n_attention_head": Option(4, "heads of the attention over agents", at_least=1, at_most=64, resume=SHAPES),
+        "n_query_embedding_layer1": _width(64, "the hidden layer that makes queries"),
+        "n_query_embedding_layer2": _width(32, "queries and keys"),
+        "n_head_embedding_layer1": _width(64, "the hidden layer that makes the weights of heads"),
+        "n_constrant_value": _width(32, "the hidden layer that makes the value of the state"),
+        "weighted_heads": Option(True, "weigh heads by the state; False: all alike"),
     },
 )
 REGISTRY.declare(
@@ -74,8 +123,16 @@ REGISTRY.declare(
             choices=("qtran_paper", "coma_critic"),
             resume=SHAPES,
         ),
-        "network_size": Option("small", "small (2 hidden layers) or big (3)", choices=("small", "big"), resume=SHAPES),
+        "network_size": NETWORK_SIZE,
     },
+    reads=("rnn_hidden_dim",),
+)
+REGISTRY.declare(
+    "qtran_alt",
+    "modules.mixers.qtran:QTranAlt",
+    "joint action values of each agent's actions, and a state value (QTRAN-alt)",
+    mixes="joint_action_by_agent",
+    options={**EMBEDDING, "network_size": NETWORK_SIZE},
     reads=("rnn_hidden_dim",),
 )
 
