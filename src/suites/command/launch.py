@@ -96,8 +96,6 @@ def _require_launcher(suite: SuiteFile, resources: Resources, options: argparse.
             f"{suite.path}: resources.gpus={resources['gpus']:g}: this machine has "
             f"{counted(len(machine.gpus), 'GPU')}. With gpus: 0 runs use the processor."
         )
-    if options.launcher == "slurm" and not options.dry_run:
-        slurm.require_commands()
     if options.launcher == "ray":
         require_ray("--launcher=ray")
     elif options.address:
@@ -109,6 +107,8 @@ def _require_launcher(suite: SuiteFile, resources: Resources, options: argparse.
                 f"{suite.path}: search.method={TPE}: --launcher={options.launcher} starts runs that are known "
                 "beforehand. Start the local launcher, on as many machines as share the folder of results."
             )
+    if options.launcher == "slurm" and not options.dry_run:
+        slurm.require_commands()
 
 
 def _checked(suite: SuiteFile) -> list[SuiteRun]:
