@@ -50,6 +50,17 @@ EXPERIMENTS = {
     "matrix_vdn": Experiment(
         f"--config=vdn --env-config=matrix with env_args.game=qtran {FULL_EXPLORATION}", "not 8 in any seed", seeds=5
     ),
+    "matrix_ow_qmix": Experiment(
+        f"--config=ow_qmix --env-config=matrix with env_args.game=qtran t_max=8000 {FULL_EXPLORATION}",
+        "8 in every seed",
+    ),
+    "matrix_cw_qmix": Experiment(
+        f"--config=cw_qmix --env-config=matrix with env_args.game=qtran t_max=8000 {FULL_EXPLORATION}",
+        "8 in every seed",
+    ),
+    "two_step_qplex": Experiment(
+        f"--config=qplex --env-config=two_step with td_lambda=0 t_max=18000 {FULL_EXPLORATION}", "8 in every seed"
+    ),
     "lbf_5x5": Experiment(
         f"--config=vdn --env-config=lbf with {PACKAGE} env_args.key=Foraging-5x5-2p-1f-v3 t_max=300000 {ADAM_LAMBDA}",
         "above 0.9",

@@ -18,8 +18,17 @@ OPTIONS = {
     ),
     "critic_type": Option(
         None,
-        "EPyMARL's: coma_critic, ac_critic and cv_critic set critic to coma, own and state; with _ns, each agent has "
-        "its own",
+        "EPyMARL's: coma_critic, ac_critic, cv_critic, maddpg_critic, pac_critic and pac_dcg_critic set critic to "
+        "coma, own, state, maddpg, pac and pac_dcg; with _ns, each agent has its own",
+        nullable=True,
+        kind=str,
+        resume=SHAPES,
+        reaches=NOWHERE,
+    ),
+    "state_value_type": Option(
+        None,
+        "EPyMARL's: the network of PAC's state value; cv_critic and ac_critic, with _ns or without, set value_critic "
+        "to state and own",
         nullable=True,
         kind=str,
         resume=SHAPES,
@@ -27,7 +36,7 @@ OPTIONS = {
     ),
     "obs_individual_obs": Option(
         None,
-        "EPyMARL's: sets critic_own_obs (COMA) and critic_all_obs (critics of state values)",
+        "EPyMARL's: sets critic_own_obs (COMA, MADDPG) and critic_all_obs (critics of state values)",
         nullable=True,
         kind=bool,
         resume=SHAPES,
@@ -51,6 +60,7 @@ def check_epymarl_keys(parts: ChosenParts) -> None:
             "render=True: a run opens no window. python src/watch.py RUN shows one of its models, and save_replay=True "
             f"records the last test ({PAGE})."
         )
-    critic = config.get("critic_type")
-    if critic is not None and not parts.has_foreign and not ours_of("critic_type", critic):
-        raise ConfigError(no_such_critic(critic))
+    for key in ("critic_type", "state_value_type"):
+        critic = config.get(key)
+        if critic is not None and not parts.has_foreign and not ours_of(key, critic):
+            raise ConfigError(no_such_critic(critic, key))

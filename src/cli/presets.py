@@ -34,7 +34,7 @@ def actions_of(config: Mapping[str, Any]) -> str:
     """Which actions an algorithm learns."""
     if "continuous" not in learners.entry(config["learner"]).traits.get("takes", ()):
         return CHOICES
-    of_these_only = config.get("deviation") == "none" or config.get("policy_gradient") == "score"
+    of_these_only = config.get("noise") in ("gaussian", "ou") or config.get("policy_gradient") == "score"
     return CONTINUOUS if of_these_only else f"{CHOICES}, {CONTINUOUS}"
 
 

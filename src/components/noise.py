@@ -11,7 +11,7 @@ KINDS = ("none", "gaussian", "ou", "epsilon")
 
 
 class ActionNoise:
-    """Noise of n agents with k numbers each, in up to `size` environments.
+    """Noise of n agents with k numbers each, in up to `size` environments; k is 0 where actions are choices.
 
     Random numbers are torch's. Its state, the process of Ornstein and Uhlenbeck `[size, n, k]`, is saved.
 
@@ -24,6 +24,8 @@ class ActionNoise:
 
     def __init__(self, args: Any, size: int, n_agents: int, numbers: int):
         self.kind, self._theta, self._resets = args.noise, args.noise_theta, args.noise_reset
+        if self.kind == "auto":
+            self.kind = "gaussian" if numbers else "none"
         self._mean, self._clips = args.noise_mean, args.noise_clip
         self._scale = Schedule.of(args.noise_scale)
         self._share = self._scale if self.kind == "epsilon" else Schedule.of(args.noise_epsilon)

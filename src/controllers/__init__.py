@@ -9,8 +9,9 @@ REGISTRY = Registry("controller")
 NOISE = {
     "noise": Option(
         "none",
-        "added to actions in training: gaussian, ou (Ornstein-Uhlenbeck), epsilon (random actions at times), none",
-        choices=("none", "gaussian", "ou", "epsilon"),
+        "added to actions in training: gaussian, ou (Ornstein-Uhlenbeck), epsilon (random actions at times), none; "
+        "auto: gaussian, or none where actions are choices, which are drawn",
+        choices=("none", "auto", "gaussian", "ou", "epsilon"),
     ),
     "noise_scale": Option(
         0.1,

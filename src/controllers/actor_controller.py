@@ -19,7 +19,7 @@ from utils.tensors.tensor_trees import Tree
 
 
 class ActorMAC(PolicyMAC):
-    """Distributions of actions, or with `deviation: none` one action of each agent, plus noise in training.
+    """Distributions of actions, or with `deviation: none` one continuous action of each agent, plus noise in training.
 
     In the first `random_steps` steps of the run, actions are uniformly random. Memory: {"agent": of the network, which
     it does not change, "acted": 1 after the first step of an episode, `[B, n, 1]`}.
@@ -62,18 +62,13 @@ class ActorMAC(PolicyMAC):
             )
         if len(chosen) > 1:
             raise ConfigError(f"mac=actor_mac takes one choice at a time, not {len(chosen)} ({', '.join(chosen)}).")
-        unsuited = {
-            "deviation=none": args.deviation == "none",
-            f"noise={args.noise}": args.noise in ("gaussian", "ou"),
-            "bernoulli=True": args.bernoulli,
-        }
-        if chosen and any(unsuited.values()):
-            what = next(what for what, given in unsuited.items() if given)
-            remedy = (
-                " DDPG and TD3 need continuous ones; use --config=sac_discrete." if unsuited["deviation=none"] else ""
+        if chosen and args.noise in ("gaussian", "ou"):
+            raise ConfigError(
+                f"noise={args.noise} does not suit actions that are choices, which are drawn. Use noise=auto."
             )
-            raise ConfigError(f"{what} does not suit actions that are choices.{remedy}")
-        self.deterministic, self.bounded = args.deviation == "none", args.squash == "tanh"
+        if chosen and args.bernoulli:
+            raise ConfigError("bernoulli=True does not suit actions that are choices. Leave it out.")
+        self.deterministic, self.bounded = args.deviation == "none" and not chosen, args.squash == "tanh"
         # of one agent
         numbers = sum(self.policy.branches[path].numbers for path in self.continuous)
         self.action_size = numbers or self.policy.size

@@ -1,5 +1,6 @@
 """The inputs of agents: the fields of the batch's scheme that are observations, their last actions, and their ids."""
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -118,11 +119,19 @@ class AgentInputs:
         self._scheme, self.n_agents, self._agent_id = scheme, args.n_agents, args.obs_agent_id
         self._observed = observed_fields(scheme)
         self._actions = action_fields(scheme) if args.obs_last_action else []
+        # whose inputs
+        self._agents = slice(None)
         self._ids_of: tuple | None = None
         # of fields that are normalised
         self.normalisers: Mapping[str, Any] = {}
         # what the unit makes of samples
         self._centres = "normalise_image" in listed_names(args.sample_transforms)
+
+    def of_agent(self, i: int) -> "AgentInputs":
+        """The inputs of agent i alone, from batches that have no other."""
+        own = copy.copy(self)
+        own._agents, own._ids_of = slice(i, i + 1), None
+        return own
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -194,13 +203,16 @@ class AgentInputs:
         return others
 
     def _ids(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> th.Tensor:
-        """Agent ids, one-hot: `[*steps.lead, n, n]`."""
+        """Agent ids, one-hot: `[*steps.lead, n, n]`, or those of one agent."""
         if steps.captured:  # a graph keeps nothing of another one, nor gives to it
-            return th.eye(self.n_agents, device=steps.device).expand(*steps.lead, -1, -1)
+            return self._one_hot(steps)
         if (steps.lead, steps.device) != self._ids_of:  # of acting, they are the same at every step
             self._ids_of = (steps.lead, steps.device)
-            self._last_ids = th.eye(self.n_agents, device=steps.device).expand(*steps.lead, -1, -1)
+            self._last_ids = self._one_hot(steps)
         return self._last_ids
+
+    def _one_hot(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> th.Tensor:
+        return th.eye(self.n_agents, device=steps.device)[self._agents].expand(*steps.lead, -1, -1)
 
 
 def actions_before(batch: EpisodeBatch, key: str) -> th.Tensor:

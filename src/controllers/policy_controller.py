@@ -16,6 +16,7 @@ from controllers.one_network import copy_weights
 from modules.initialisation import orthogonal
 from modules.policies.distributions import Joint
 from modules.policies.policy import Policy
+from modules.unshared import alone
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
 from utils.numbers.running_statistics import RunningNorm
@@ -78,6 +79,17 @@ class PolicyMAC(BasicMAC):
     def values(self, outputs: th.Tensor) -> th.Tensor:
         """The values among the outputs `[..., n, size + 1]`: `[..., n]`."""
         return outputs[..., -1]
+
+    def alone(self, i: int | None) -> "PolicyMAC":
+        """A controller with copies of the weights, to learn with: of agent i, for batches that have no other.
+
+        None: of all agents. Its network has second derivatives (`modules.unshared.alone`).
+        """
+        own = copy.copy(self)
+        own.agent, own.policy = alone(self.agent, i), self.policy.alone(i)
+        if i is not None:
+            own.n_agents, own.inputs = 1, self.inputs.of_agent(i)
+        return own
 
     def take_in(self, batch: Any, mask: th.Tensor) -> None:
         """Count the observations of a batch of T steps where `mask` `[B, T, 1]` is not 0 in their normalisation."""

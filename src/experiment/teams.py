@@ -30,7 +30,7 @@ from utils.plain_values import quoted
 from utils.tensors.tensor_trees import is_tree
 
 # sizes that parts written for PyMARL find in their arguments; None where an environment has no honest answer
-SIZES = ("n_agents", "n_actions", "state_shape", "episode_limit")
+SIZES = ("n_agents", "n_actions", "state_shape", "obs_shape", "episode_limit")
 
 
 @dataclass

@@ -1,19 +1,25 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners import logged
-from learners.actor_critic_options import ACTOR_CRITIC, COMA, PPO
+from learners.actor_critic_options import ACTOR_CRITIC, COMA, PPO, TRPO
 from learners.options import (
     DETERMINISTIC,
     DOUBLE_Q,
     EPOCHS,
     IQN,
     LR_FINISH,
+    MADDPG,
     MIXER,
     OPTIONS,
+    PAC,
+    PAC_DCG,
+    PYMARL2,
+    Q_LAMBDA,
     SOFT,
     STANDARDISE,
     TARGETS,
     TD_LAMBDA,
+    WEIGHTED,
 )
 from utils.config.options import Option
 from utils.config.registry import Registry, lazy_classes
@@ -22,13 +28,33 @@ REGISTRY = Registry("learner", OPTIONS)
 REGISTRY.declare(
     "q_learner",
     "learners.q_learner:QLearner",
-    "Q-learning of each agent or of the team: IQL, VDN, QMIX",
+    "Q-learning of each agent or of the team: IQL, VDN, QMIX, Qatten, QPLEX",
     learns_from="q",
     takes=("agent_rewards",),
-    mixes=("nothing", "chosen_values"),
-    logs=logged.VALUES,
-    options=MIXER | TD_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE,
+    mixes=("nothing", "chosen_values", "choices"),
+    logs=logged.Q_LEARNER,
+    options=MIXER | TD_LAMBDA | Q_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE | PYMARL2,
 )
+REGISTRY.declare(
+    "wqmix_learner",
+    "learners.wqmix_learner:WQMIXLearner",
+    "weighted QMIX with a central value: OW-QMIX, CW-QMIX",
+    learns_from="q",
+    mixes=("chosen_values",),
+    controllers=("basic_mac",),
+    logs=logged.WQMIX,
+    options=MIXER | TD_LAMBDA | TARGETS | WEIGHTED,
+)
+QTRAN = {
+    **MIXER,
+    **DOUBLE_Q,
+    **TARGETS,
+    "opt_loss": Option(1, "weight of the loss at the greedy joint action", kind=float, at_least=0),
+    "nopt_min_loss": Option(0.1, "weight of the loss at the joint action taken", at_least=0),
+    "memory_mixed_up": Option(
+        False, "the mixer gets hidden states of other agents and time steps (mistake of PyMARL2's qtran)"
+    ),
+}
 REGISTRY.declare(
     "qtran_learner",
     "learners.qtran_learner:QLearner",
@@ -36,13 +62,16 @@ REGISTRY.declare(
     learns_from="q",
     mixes=("joint_action",),
     logs=logged.QTRAN,
-    options={
-        **MIXER,
-        **DOUBLE_Q,
-        **TARGETS,
-        "opt_loss": Option(1, "weight of the loss at the greedy joint action", kind=float, at_least=0),
-        "nopt_min_loss": Option(0.1, "weight of the loss at the joint action taken", at_least=0),
-    },
+    options=QTRAN,
+)
+REGISTRY.declare(
+    "qtran_alt_learner",
+    "learners.qtran_learner:QTRANAltLearner",
+    "QTRAN-alt: the same with a stronger condition, from joint values of each agent's actions",
+    learns_from="q",
+    mixes=("joint_action_by_agent",),
+    logs=logged.QTRAN,
+    options=QTRAN,
 )
 REGISTRY.declare(
     "coma_learner",
@@ -65,7 +94,7 @@ REGISTRY.declare(
     "PQN: Q(lambda) on the newest rollout, without replay and target networks, on-policy",
     learns_from="q",
     takes=("agent_rewards",),
-    mixes=("nothing", "chosen_values"),
+    mixes=("nothing", "chosen_values", "choices"),
     on_policy=True,
     buffers=("rollout",),
     captured=True,
@@ -84,6 +113,7 @@ POLICY_GRADIENTS = {
     "mixes": ("nothing",),
     "on_policy": True,
     "buffers": ("rollout",),
+    "check": "learners.update_order:check",
 }
 REGISTRY.declare(
     "ppo_learner",
@@ -102,6 +132,17 @@ REGISTRY.declare(
     logs=logged.A2C,
     options=ACTOR_CRITIC,
 )
+REGISTRY.declare(
+    "trpo_learner",
+    "learners.trpo_learner:TRPOLearner",
+    "TRPO: a step of the policy within a trust region: TRPO, HATRPO, on-policy",
+    **{**POLICY_GRADIENTS, "takes": ("agent_rewards", "continuous", "branches", "other_actions")},
+    controllers=("policy_mac",),
+    # those whose layers have second derivatives
+    agents=("rnn", "rnn_layernorm", "ff", "lstm", "cnn"),
+    logs=logged.TRPO,
+    options=TRPO,
+)
 
 REGISTRY.declare(
     "iqn_learner",
@@ -119,6 +160,34 @@ REGISTRY.declare(
     options={**DOUBLE_Q, **IQN},
 )
 
+REGISTRY.declare(
+    "pac_learner",
+    "learners.pac_learner:PACLearner",
+    "PAC: policy gradients towards what is best for all agents, on-policy",
+    learns_from="pi_logits",
+    values="for_any_others",
+    takes=("agent_rewards",),
+    mixes=("nothing",),
+    on_policy=True,
+    needs_episodes=True,
+    logs=logged.PAC,
+    options=PAC,
+)
+
+REGISTRY.declare(
+    "pac_dcg_learner",
+    "learners.pac_dcg_learner:PACDCGLearner",
+    "PAC with a coordination graph in the place of all joint actions, on-policy",
+    learns_from="pi_logits",
+    values="of_a_graph",
+    takes=("agent_rewards",),
+    mixes=("nothing",),
+    on_policy=True,
+    needs_episodes=True,
+    logs=logged.PAC_DCG,
+    options=PAC_DCG,
+)
+
 FROM_TRANSITIONS = {
     "learns_from": "pi_logits",
     "values": "state_actions",
@@ -129,12 +198,26 @@ FROM_TRANSITIONS = {
 REGISTRY.declare(
     "ddpg_learner",
     "learners.ddpg_learner:DDPGLearner",
-    "deterministic policy gradients: DDPG, TD3, MADDPG, off-policy",
-    takes=("agent_rewards", "continuous", "branches"),
+    "gradients of critics for deterministic policies, and for choices by Gumbel-softmax: DDPG, TD3, MADDPG, off-policy",
+    takes=("agent_rewards", "continuous", "branches", "other_actions"),
     **FROM_TRANSITIONS,
     captured=True,
     logs=logged.DDPG,
     options=DETERMINISTIC,
+)
+REGISTRY.declare(
+    "maddpg_learner",
+    "learners.maddpg_learner:MADDPGLearner",
+    "MADDPG for choices, from episodes, with recurrent policies (EPyMARL's), off-policy",
+    learns_from="pi_logits",
+    values="joint_actions",
+    takes=("agent_rewards",),
+    mixes=("nothing",),
+    controllers=("policy_mac",),
+    buffers=("episodes",),
+    check="learners.options:check_draws",
+    logs=logged.DDPG,
+    options=MADDPG,
 )
 REGISTRY.declare(
     "sac_learner",

@@ -17,13 +17,21 @@ from modules.policies.distributions import Joint
 class ActionEvaluation:
     """Of the actions taken, with the present weights, each `[B, T, n]`; zeros where nothing is filled.
 
-    `pi_max`: computes the probability of the likeliest action, when it is logged; None unless an action is one choice.
+    `values`: None by a policy that is updated apart from the critic. `pi_max`: computes the probability of the
+    likeliest action, when it is logged; None unless an action is one choice. `policy`: the distribution, at the steps
+    that `spread` brings back into the batch.
     """
 
     log_prob: th.Tensor
     entropy: th.Tensor
-    values: th.Tensor
+    values: th.Tensor | None
     pi_max: Callable[[], th.Tensor] | None = None
+    policy: Any = None
+    spread: Any = None
+
+    def kl_from(self, old: "ActionEvaluation") -> th.Tensor:
+        """The divergence of this policy from another one at the same steps, `[B, T, n]`."""
+        return self.spread(old.policy.kl(self.policy))
 
 
 def field_of(batch: Any, key: str) -> th.Tensor:
@@ -44,14 +52,24 @@ def pi_max(policy: Joint, spread: Callable[[th.Tensor], th.Tensor]) -> Callable[
 @th.no_grad()
 def statistics(sample: Any, now: ActionEvaluation) -> dict[str, Figure]:
     """Means over the transitions of a sample that count; EPyMARL's names, in which values of states are q, too."""
-    mask, choices, returns = sample["mask"], sample["choices"], sample["returns"]
+    choices = sample["choices"]
     means = {
         "entropy": masked_mean(now.entropy, choices),
-        "td_error_abs": masked_mean((now.values - returns).abs(), mask),
-        "q_taken_mean": masked_mean(now.values, mask),
-        "target_mean": masked_mean(returns, mask),
         "advantage_mean": masked_mean(sample["advantages"], choices),
     }
     if now.pi_max is not None:
         means["pi_max"] = masked_mean(now.pi_max(), choices)
+    found = {key: figure(mean) for key, mean in means.items()}
+    return found if now.values is None else {**found, **value_statistics(sample, now.values)}
+
+
+@th.no_grad()
+def value_statistics(sample: Any, values: th.Tensor) -> dict[str, Figure]:
+    """Means over the transitions of a sample, of values `[B, T, n]`."""
+    mask, returns = sample["mask"], sample["returns"]
+    means = {
+        "td_error_abs": masked_mean((values - returns).abs(), mask),
+        "q_taken_mean": masked_mean(values, mask),
+        "target_mean": masked_mean(returns, mask),
+    }
     return {key: figure(mean) for key, mean in means.items()}

@@ -1,5 +1,6 @@
 """The common part of actor-critic learners: a policy, a critic, and the parts of a batch that their updates see."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch as th
@@ -10,11 +11,12 @@ from components.sampling.parts import with_fields
 from controllers.contract import controller
 from controllers.inputs import known_before_steps
 from controllers.unroll import BatchUnroll
-from learners.action_evaluation import ActionEvaluation, pi_max
+from learners.action_evaluation import ActionEvaluation, pi_max, value_statistics
 from learners.advantages import AdvantageEstimator
 from learners.base import BaseLearner
-from learners.figures import Figure
+from learners.figures import Figure, figure
 from learners.state_values import StateValues
+from learners.update_order import TOGETHER, UpdateOrder
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.policy import plain
 from utils.errors import ConfigError
@@ -27,14 +29,24 @@ from utils.timing import timed
 
 
 class ActorCriticLearner(BaseLearner):
-    """A policy, and values of states by a critic or by the policy's own network; on-policy."""
+    """A policy, and values of states by a critic or by the policy's own network; on-policy.
+
+    `learns_from_copies`: the policy is updated in a copy even if all agents are updated together.
+    """
+
+    learns_from_copies = False
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         self.critic = critic_REGISTRY[self.args.critic](scheme, self.args)
         self.state_values = StateValues(self.critic, mac, self._forward, self.args.batch_size_run)
         self.shared_trunk = self.state_values.shared_trunk
-        parameters = list(mac.parameters())
+        apart = self.learns_from_copies or self.args.update_order != TOGETHER
+        # None: the policy itself is updated, all agents at once
+        self.order = UpdateOrder(mac, self.args) if apart else None
+        if self.order is not None:
+            self.mac_copies = self.order.macs
+        parameters = [weight for each in self.mac_copies or [mac] for weight in each.parameters()]
         self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(parameters, self.args.lr, self.args)
         self.target_critic = None
         if not self.shared_trunk:
@@ -61,16 +73,25 @@ class ActorCriticLearner(BaseLearner):
         inputs += controller(mac).input_fields
         self._inputs = list(dict.fromkeys(key for key in inputs if key in scheme))
 
-    def evaluate_actions(self, batch: Any) -> ActionEvaluation:
-        """Log-probabilities and entropies of a batch's actions, and values, with gradients."""
-        unroll = BatchUnroll(batch, self.mac)
-        outputs = self._forward(unroll.outputs, self.mac)
-        policy = self.mac.distribution(outputs, {mask: unroll.take(batch[mask]) for mask in self._masks})
+    def evaluate_actions(self, batch: Any, mac: Any = None) -> ActionEvaluation:
+        """Log-probabilities and entropies of a batch's actions, and values, with gradients.
+
+        By a copy of the policy, `mac`, for the batch of its turn (`UpdateOrder`), there are no values.
+        """
+        alone, mac = mac is not None, mac or self.mac
+        unroll = BatchUnroll(batch, mac)
+        outputs = self._forward(unroll.outputs, mac)
+        policy = mac.distribution(outputs, {mask: unroll.take(batch[mask]) for mask in self._masks})
         lead = outputs.dim() - 1
         log_prob = policy.log_prob({action: plain(unroll.take(batch[action]), lead) for action in self._actions})
         log_prob, entropy = unroll.spread(log_prob), unroll.spread(policy.entropy())
-        values = self.state_values.of_sample(batch, unroll, outputs)
-        return ActionEvaluation(log_prob, entropy, values, pi_max(policy, unroll.spread))
+        values = None if alone else self.state_values.of_sample(batch, unroll, outputs)
+        return ActionEvaluation(log_prob, entropy, values, pi_max(policy, unroll.spread), policy, unroll.spread)
+
+    @th.no_grad()
+    def log_prob(self, batch: Any, mac: Any) -> th.Tensor:
+        """Of the actions of a batch of T + 1 steps, `[B, T, n]`, by the policy or a copy of it."""
+        return self.evaluate_actions(self.sample(batch, {}, mac=mac), mac).log_prob
 
     @th.no_grad()
     def values(self, batch: Any, critic: Any = None) -> th.Tensor:
@@ -83,27 +104,32 @@ class ActorCriticLearner(BaseLearner):
         target_outputs = None if self.target_critic is None else self.values(batch, self.target_critic)
         return self.estimator.of(batch, self.values(batch), target_outputs, rewards)
 
-    def sample(self, batch: Any, estimates: dict[str, th.Tensor], chunk_length: int = 0, burn_in: int = 0) -> Any:
+    def sample(
+        self, batch: Any, estimates: dict[str, th.Tensor], chunk_length: int = 0, burn_in: int = 0, mac: Any = None
+    ) -> Any:
         """The transitions of a batch with their estimates, of which updates take rows.
 
         With `chunk_length`, a row is a part of a rollout of that many steps and `burn_in` before them, and starts from
-        the memory that the policy had there. Whole episodes stay whole.
+        the memory that the policy had there. Whole episodes stay whole. `mac`: as for `evaluate_actions`.
         """
-        before = self.state_values.fields_before(batch)
+        values = None if mac is not None else self.state_values
+        mac = mac or self.mac
+        before = {} if values is None else values.fields_before(batch)
         sample = with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates, before)
-        if chunk_length == 1 and controller(self.mac).memoryless:  # steps in any order
+        if chunk_length == 1 and controller(mac).memoryless:  # steps in any order
             return self.compose({"flatten": {"counted": True}})(sample)
         if chunk_length in (0, sample.max_seq_length) or not is_rollout(batch):
             return self.compose()(sample)
         with th.no_grad():
-            unroll = BatchUnroll(sample, self.mac)
-            _, memory = unroll.outputs_and_memory(self.mac)
+            unroll = BatchUnroll(sample, mac)
+            _, memory = unroll.outputs_and_memory(mac)
         memory = map_tree(unroll.spread, memory)
-        self.mac.init_hidden(batch.batch_size)
-        before = sample, memory, self.mac.hidden_states, memory_starts(sample)
+        mac.init_hidden(batch.batch_size)
+        before = sample, memory, mac.hidden_states, memory_starts(sample)
 
         def known(steps: th.Tensor) -> dict[str, th.Tensor]:
-            return known_before_steps(*before, steps) | self.state_values.fields_before_steps(sample, steps)
+            of_critic = {} if values is None else values.fields_before_steps(sample, steps)
+            return known_before_steps(*before, steps) | of_critic
 
         self.sampling.known = known
         return self.compose({"cut_rows": {"length": chunk_length, "burn_in": burn_in}})(sample)
@@ -120,13 +146,26 @@ class ActorCriticLearner(BaseLearner):
             for group in optimiser.param_groups:
                 group["lr"] = share * (self.args.critic_lr if name == "critic_opt" else self.args.lr)
 
-    def step(self, policy_loss: th.Tensor, value_loss: th.Tensor) -> dict[str, Figure]:
-        """One step of the policy and of the critic; of both at once if they share their trunk."""
+    def step(self, policy_loss: th.Tensor, value_loss: th.Tensor | None) -> dict[str, Figure]:
+        """One step of the policy and of the critic; of both at once if they share their trunk, or of the former."""
+        if value_loss is None:
+            return {"agent_grad_norm": self._step(self.agent_optimiser, policy_loss)}
         if self.shared_trunk:
             loss = policy_loss + self.args.value_coef * value_loss
             return {"agent_grad_norm": self._step(self.agent_optimiser, loss)}
         norms = self._steps({self.critic_optimiser: value_loss, self.agent_optimiser: policy_loss})
         return dict(zip(("critic_grad_norm", "agent_grad_norm"), norms, strict=True))
+
+    def step_values(
+        self, sample: Any, loss_of: Callable[[th.Tensor], th.Tensor], with_statistics: bool
+    ) -> dict[str, Figure]:
+        """One step of the critic alone, down the loss of its values; returns what is logged, `with_statistics`."""
+        values = self.state_values.of_sample(sample, BatchUnroll(sample, self.mac, packed=False))
+        loss = loss_of(values)
+        norm = self._step(self.critic_optimiser, loss)
+        if not with_statistics:
+            return {}
+        return {"critic_loss": figure(loss), "critic_grad_norm": norm, **value_statistics(sample, values)}
 
     def finish(self, batch: Any) -> None:
         """After the updates from a batch: its observations count in their normalisation, and the target follows."""

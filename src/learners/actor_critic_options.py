@@ -1,27 +1,36 @@
 """The config keys of actor-critic learners."""
 
-from learners.options import CRITIC, CRITIC_LR, EPOCHS, LR_FINISH, STANDARDISE, TARGET_UPDATES, TARGETS, TD_LAMBDA
-from utils.config.normaliser_options import NORMALISER_COUNT
-from utils.config.options import FREE, SHAPES, STEPS, Option
+from dataclasses import replace
 
-N_STEP = {
-    "q_nstep": Option(
-        0, "rewards in n-step returns; 0: returns by td_lambda (COMA) or gae_lambda", at_least=0, at_most=STEPS
-    ),
-    "add_value_last_step": Option(
-        None,
-        "n-step returns that reach the last step of a batch: null: truncated episodes continue with the value of their "
-        "last state; True: the last step's value is always added, EPyMARL's mistake; False: never, its other one",
-        nullable=True,
-        kind=bool,
-    ),
-}
+from learners.options import (
+    CRITIC,
+    CRITIC_LR,
+    EPOCHS,
+    LR_FINISH,
+    N_STEP,
+    STANDARDISE,
+    TARGET_UPDATES,
+    TARGETS,
+    TD_LAMBDA,
+)
+from utils.config.normaliser_options import NORMALISER_COUNT
+from utils.config.options import FREE, SHAPES, STEPS, WIDTH, Option
+
+UPDATE_ORDER = Option(
+    "together",
+    "of the agents' policies: all in the same updates (together), or one agent after another, whose advantages count "
+    "by how much those before it have changed, in a random order or by their numbers (fixed), which needs "
+    "share_params=False and a critic of its own (HAPPO)",
+    choices=("together", "random", "fixed"),
+    resume=SHAPES,
+)
 ACTOR_CRITIC = {
     **TARGET_UPDATES,
     **N_STEP,
     **STANDARDISE,
     "critic": CRITIC,
     "critic_lr": CRITIC_LR,
+    "update_order": UPDATE_ORDER,
     "gae_lambda": Option(0.95, "lambda of generalised advantage estimates, 0 to 1", at_least=0, at_most=1),
     "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0, schedule=True),
     "entropy_finish": Option(
@@ -60,14 +69,10 @@ ACTOR_CRITIC = {
     "entropy_in_pg_loss": Option(False, "the logged pg_loss includes the entropy bonus (EPyMARL)", resume=FREE),
     "lr_finish": LR_FINISH,
 }
-PPO = {
-    **ACTOR_CRITIC,
-    **EPOCHS,
+# of learners that make several passes over a rollout
+PASSES = {
     "eps_clip": Option(0.2, "how far the ratio of new and old probabilities may be from 1", above=0, schedule=True),
     "value_clip": Option(True, "clip changes of values as those of the policy"),
-    "normalise_advantages_per_minibatch": Option(
-        False, "scale advantages by their mean and unbiased deviation + 1e-8 in each minibatch (enn-trainer, CleanRL)"
-    ),
     "huber_delta": Option(
         None,
         "errors of values beyond this count linearly, not squared; null: all squared",
@@ -86,6 +91,14 @@ PPO = {
         "steps before each part that its memory is computed from, and that nothing is learned from",
         at_least=0,
         at_most=STEPS,
+    ),
+}
+PPO = {
+    **ACTOR_CRITIC,
+    **EPOCHS,
+    **PASSES,
+    "normalise_advantages_per_minibatch": Option(
+        False, "scale advantages by their mean and unbiased deviation + 1e-8 in each minibatch (enn-trainer, CleanRL)"
     ),
     "recompute_advantages": Option(
         False, "estimate advantages and returns before each epoch, and log those of the last one (EPyMARL)"
@@ -112,6 +125,26 @@ PPO = {
         "approx_kl and clip_fraction are means over all agents (agents), or the mean of one mean for each action of an "
         "environment of entities (actions, enn-trainer); actions without actors in a minibatch do not count",
         choices=("agents", "actions"),
+    ),
+}
+
+TRPO = {
+    **{key: option for key, option in ACTOR_CRITIC.items() if key != "entropy_in_pg_loss"},
+    **PASSES,
+    "entropy_coef": replace(ACTOR_CRITIC["entropy_coef"], default=0.0),
+    "epochs": replace(EPOCHS["epochs"], sentence="passes of the critic over each rollout"),
+    "minibatches": EPOCHS["minibatches"],
+    "eps_clip": replace(PASSES["eps_clip"], sentence="value_clip: how far values may be from the old ones"),
+    "value_clip": replace(PASSES["value_clip"], sentence="clip changes of values"),
+    "max_kl": Option(0.01, "the trust region: the most that a step may change the policy, in nats", above=0),
+    "cg_steps": Option(10, "steps of the conjugate gradient", at_least=1, at_most=WIDTH),
+    "cg_damping": Option(0.1, "added to the diagonal of the curvature, which it keeps from being singular", at_least=0),
+    "line_search_steps": Option(
+        10, "steps that are tried, each smaller than the one before", at_least=1, at_most=WIDTH
+    ),
+    "line_search_shrink": Option(0.8, "the size of each as a share of the one before", above=0, at_most=1),
+    "line_search_accept": Option(
+        0.5, "the share of the gain that the gradient promises with which a step is accepted", at_least=0, at_most=1
     ),
 }
 COMA = {

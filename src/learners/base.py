@@ -30,6 +30,8 @@ class BaseLearner(OptimiserSteps):
         self.mac = mac
         self.logger = logger
         self.target_mac = None
+        # controllers with weights of their own that learn in the place of `mac`
+        self.mac_copies: list = []
         self.networks: dict[str, nn.Module] = {}
         self.target_networks: dict[str, nn.Module] = {}
         self.targets = TargetNetworks(self._target_pairs)
@@ -93,6 +95,8 @@ class BaseLearner(OptimiserSteps):
         self.mac.cuda()
         if self.target_mac is not None:
             self.target_mac.cuda()
+        for mac in self.mac_copies:
+            mac.cuda()
         for network in (*self.networks.values(), *self.target_networks.values()):
             network.cuda()
 

@@ -113,7 +113,8 @@ class CapturedUpdates:
         """What steps use beside their arguments."""
         learner = self._learner
         if not self._networks:
-            parts = [learner.mac, learner.target_mac, *learner.networks.values(), *learner.target_networks.values()]
+            macs = [learner.mac, learner.target_mac, *learner.mac_copies]
+            parts = [*macs, *learner.networks.values(), *learner.target_networks.values()]
             for module in (module for part in parts for module in _modules(part)):
                 self._networks += [*module.parameters(), *module.buffers()]
         yield from self._networks

@@ -3,10 +3,13 @@
 import copy
 from typing import Any
 
+import numpy as np
 import torch as th
 
+from learners.networks import at_rest
 from learners.off_policy import OffPolicyLearner, Transitions
 from learners.q_targets import masked_mean
+from modules.policies.distributions import gumbel_softmax, one_hot_best
 from utils.errors import ConfigError
 
 
@@ -15,37 +18,60 @@ class DDPGLearner(OffPolicyLearner):
 
     With `critics: 2`, `policy_delay: 2` and `target_noise` it is TD3. With `critic: q_central`, the other agents'
     actions are those of the batch where an agent's policy learns, and their target policies' in targets.
+
+    Choices are drawn; the gradient of a draw is that of Gumbel-softmax (MADDPG, section 5), and target policies take
+    the best one.
     """
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
-        if not mac.deterministic:
+        if mac.continuous and not mac.deterministic:
             raise ConfigError(f"learner={self.args.learner} needs a deterministic policy: deviation=none.")
+        if not mac.continuous and self.args.target_noise:
+            raise ConfigError(
+                f"target_noise={self.args.target_noise} does not suit actions that are choices. Use target_noise=0."
+            )
         self.target_mac = copy.deepcopy(mac)
 
     @th.no_grad()
     def targets_of(self, now: Transitions) -> th.Tensor:
         """r + gamma min_e Q'_e(s', mu'(s')); mu' with noise of at most `target_noise_clip` (TD3, section 5.3)."""
-        actions = _units(self._forward(lambda: self.target_mac.policy_at(now.batch, 1)))
+        policy = self._forward(lambda: self.target_mac.policy_at(now.batch, 1))
+        actions = _units(policy) if self.mac.continuous else one_hot_best(_log_probs(policy))
         if self.args.target_noise:
             most = self.args.target_noise_clip
             noise = (self.args.target_noise * self._noise(actions)).clamp(-most, most)
             actions = (actions + noise).clamp(-1.0, 1.0)
-        following = self.values(now, 1, actions, target=True).amin(dim=0)
+        following = self.of_actions(self.values(now, 1, actions, target=True), actions).amin(dim=0)
         return now.rewards + now.discount * (1 - now.ended) * following
 
     def _learn_policy(self, now: Transitions) -> dict[str, Any]:
         """Down -Q(s, mu(s)) by the first critic."""
-        with self._critic_at_rest():
-            actions = _units(self._forward(lambda: self.mac.policy_at(now.batch, 0)))
-            values = self.values(now, 0, now.taken, actions, estimates=slice(1))[0]
+        with at_rest(self.critic):
+            policy = self._forward(lambda: self.mac.policy_at(now.batch, 0))
+            actions = _units(policy) if self.mac.continuous else self._drawn(policy)
+            values = self.of_actions(self.values(now, 0, now.taken, actions, estimates=slice(1)), actions)[0]
             loss = -masked_mean(values, now.mask)
             if self.args.policy_loss == "sum":
                 loss = loss * now.mask.sum()
             norm = self._step(self.agent_optimiser, loss)
         return {"pg_loss": loss.detach(), "agent_grad_norm": norm}
 
+    def _drawn(self, policy: Any) -> th.Tensor:
+        """Choices of all agents, one-hot `[B, n, A]`, with gradients."""
+        log_probs = _log_probs(policy)
+        shape = tuple(log_probs.shape)
+        return gumbel_softmax(
+            log_probs, self.made(lambda: np.random.random(shape).astype(np.float32), log_probs.device)
+        )
+
 
 def _units(policy: Any) -> th.Tensor:
     """The actions of a deterministic policy, `[B, n, K]`, in halves of their ranges."""
     return th.cat([branch.units for branch in policy.branches.values()], dim=-1)
+
+
+def _log_probs(policy: Any) -> th.Tensor:
+    """Of a policy of one choice, `[B, n, A]`."""
+    (choice,) = policy.branches.values()
+    return choice.log_probs

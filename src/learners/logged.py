@@ -8,6 +8,13 @@ _MEANINGS = {
     "td_error_abs": "mean absolute difference of values and targets",
     "q_taken_mean": "mean value of the actions that were taken; of critics of states, of the states",
     "target_mean": "mean of what values learn: targets or returns",
+    "loss_td": "the same as loss, under PyMARL2's name (halve_loss)",
+    "hit_prob": "share of the actions taken that are greedy now, with a mixer that sees which are (PyMARL2's name)",
+    "qmix_loss": "weighted loss of the monotonic value",
+    "central_loss": "loss of the central value",
+    "agent_norm": "norm of the agents' gradient before clipping",
+    "mixer_norm": "norm of the mixer's gradient before clipping",
+    "w_to_use": "mean weight of the squared errors: 1 where the joint action matters, elsewhere w",
     "td_loss": "loss of the joint value",
     "opt_loss": "loss at the greedy joint action",
     "nopt_loss": "loss at the joint action taken",
@@ -26,9 +33,12 @@ _MEANINGS = {
     "approx_kl": "how far the policy has moved from the one that acted: estimate of the KL divergence; a few "
     "hundredths are usual",
     "clip_fraction": "share of the probability ratios beyond eps_clip",
+    "kl": "divergence of the new policy from the old one in nats, at most max_kl",
+    "step_share": "share of the longest step in the trust region that was made; 0: no step improved the policy",
+    "entropy_coef": "weight of the policy's entropy",
     "quantile_spread": "mean deviation of the quantiles of the actions taken",
     "entropy_weight": "weight of the entropy in rewards (SAC's temperature)",
-    "value_loss": "loss of the network of state values (value_network)",
+    "value_loss": "loss of the network of state values",
 }
 _VALUES = "loss grad_norm td_error_abs q_taken_mean target_mean"
 _CRITIC = "critic_loss critic_grad_norm td_error_abs q_taken_mean target_mean"
@@ -40,10 +50,15 @@ def _of(names: str) -> Mapping[str, str]:
 
 
 VALUES = _of(_VALUES)
+Q_LEARNER = _of(f"{_VALUES} loss_td hit_prob")
+WQMIX = _of(f"{_VALUES} qmix_loss central_loss agent_norm mixer_norm w_to_use")
 QTRAN = _of("loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets td_chosen_qs v_mean agent_indiv_qs")
 COMA = _of(f"{_CRITIC} coma_loss agent_grad_norm advantage_mean pi_max")
 A2C = _of(_POLICY)
+PAC = _of(f"{_POLICY} entropy_coef")
+PAC_DCG = _of(f"{_POLICY} entropy_coef value_loss")
 PPO = _of(f"{_POLICY} approx_kl clip_fraction")
+TRPO = _of(f"{_POLICY} kl step_share")
 IQN = _of(f"{_VALUES} quantile_spread")
 DDPG = _of(f"{_CRITIC} pg_loss agent_grad_norm")
 SAC = _of(f"{_CRITIC} pg_loss agent_grad_norm entropy entropy_weight value_loss")

@@ -1,6 +1,7 @@
 """The networks of a learner and its controller, by name."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch.nn as nn
@@ -22,3 +23,16 @@ def networks_of(learner: Any, mac: Any) -> Iterator[tuple[str, nn.Module]]:
 def named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """An attribute's value; those of a dict of them, by their own names."""
     yield from ((str(key), one) for key, one in value.items()) if isinstance(value, Mapping) else ((name, value),)
+
+
+@contextmanager
+def at_rest(network: nn.Module) -> Iterator[None]:
+    """In this block, leave out the gradients of a network's weights, which the loss of another does not need."""
+    parameters = list(network.parameters())
+    for parameter in parameters:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in parameters:
+            parameter.requires_grad_(True)

@@ -1,7 +1,5 @@
 """The common part of off-policy actor-critics: transitions, targets, the critic's step."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,8 +138,11 @@ class OffPolicyLearner(BaseLearner):
 
     def taken_values(self, now: Transitions) -> th.Tensor:
         """Values of the actions that were taken, `[E, B, n]`."""
-        values = self.values(now, 0, now.taken)
-        return (values * now.taken).sum(dim=-1) if values.dim() == 4 else values
+        return self.of_actions(self.values(now, 0, now.taken), now.taken)
+
+    def of_actions(self, values: th.Tensor, actions: th.Tensor) -> th.Tensor:
+        """Values `[E, B, n]` of actions `[B, n, K]`, from what `values` returned."""
+        return values if self.mac.continuous else (values * actions).sum(dim=-1)
 
     @th.no_grad()
     def test_loss(self, batch: Any) -> float:
@@ -158,15 +159,3 @@ class OffPolicyLearner(BaseLearner):
         """Standard normal numbers of the shape of `like`."""
         shape = tuple(like.shape)
         return self.made(lambda: np.random.standard_normal(shape).astype(np.float32), like.device)
-
-    @contextmanager
-    def _critic_at_rest(self) -> Iterator[None]:
-        """Leave the gradients of the critics' weights out, which a policy's loss does not need."""
-        parameters = list(self.critic.parameters())
-        for parameter in parameters:
-            parameter.requires_grad_(False)
-        try:
-            yield
-        finally:
-            for parameter in parameters:
-                parameter.requires_grad_(True)

@@ -91,6 +91,24 @@ class OptimiserSteps:
             self.look_at_steps()
         return norms
 
+    def is_finite(self, optimiser: th.optim.Optimizer, loss: th.Tensor, norm: th.Tensor) -> bool:
+        """Whether a step of the optimiser's parameters that it does not make itself may be made: its loss and norm.
+
+        True on a GPU, which is not asked: `look_at_steps` finds out later.
+
+        Raises:
+            NonFiniteError: as `_steps`.
+        """
+        if norm.device.type == "cpu":
+            turned = non_finite_figure(loss.item(), norm.item(), parameters_of(optimiser))
+            if turned:
+                self._leave_out(turned)
+            return not turned
+        self._on_gpu.remember([(optimiser, th.stack((loss.detach().float(), norm.float())))])
+        if self._on_gpu.full:
+            self.look_at_steps()
+        return True
+
     def look_at_steps(self) -> None:
         """Find out which steps on a GPU were left out since the last call, for which the program waits.
 

@@ -1,9 +1,12 @@
 """The config keys that every learner reads, and those that several of them share."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from utils.config.options import COPIES, EPISODES, FREE, SHAPES, SHARED, STEPS, Option
+from utils.config.options import COPIES, EPISODES, FREE, SHAPES, SHARED, STEPS, WIDTH, Option
 from utils.config.reach import NOWHERE
+from utils.errors import ConfigError
 
 OPTIONS = {
     "gamma": Option(SHARED, "discount per step, 0 to 1", at_least=0, at_most=1, driven=True),
@@ -85,6 +88,36 @@ TARGETS = TARGET_UPDATES | {
         at_most=EPISODES,
     )
 }
+Q_LAMBDA = {
+    "q_lambda": Option(
+        False,
+        "correct TD(lambda) targets for actions that were not greedy: Q(lambda) (Harutyunyan et al. 2016; PyMARL2)",
+    )
+}
+# what PyMARL2's learners do otherwise
+PYMARL2 = {
+    "halve_loss": Option(False, "the loss is half the mean squared error, and logged as loss_td, too (PyMARL2)"),
+    "td_error_halved": Option(
+        False, "log as td_error_abs half the mean squared error (mistake of PyMARL2's nq_learner)"
+    ),
+}
+WEIGHTED = {
+    "w": Option(0.1, "weight of squared errors where the joint action does not matter (alpha)", at_least=0, at_most=1),
+    "hysteretic_qmix": Option(
+        True,
+        "what matters: errors where the mixed value is too small (OW-QMIX); False: actions that are greedy or better "
+        "than these (CW-QMIX)",
+    ),
+    "qmix_loss": Option(1.0, "weight of the loss of the monotonic value", above=0),
+    "central_loss": Option(1.0, "weight of the loss of the central value", above=0),
+    "central_mixing_embed_dim": Option(
+        256, "units of each hidden layer of the central mixer", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+    "halve_central_loss": Option(False, "the loss of the central value is half its mean squared error (PyMARL2)"),
+    "weights_of_padding": Option(
+        False, "the mean weight w_to_use counts padded steps, which networks then see (mistake of PyMARL2)"
+    ),
+}
 STANDARDISE = {
     "standardise_rewards": Option(
         False, "rewards in units of their deviation from their mean, each agent's separately (EPyMARL)", resume=SHAPES
@@ -94,6 +127,18 @@ STANDARDISE = {
     ),
     "standardise_padding": Option(
         False, "mean and deviation also count padded steps, their rewards as 0 (EPyMARL's mistake)"
+    ),
+}
+N_STEP = {
+    "q_nstep": Option(
+        0, "rewards in n-step returns; 0: returns by td_lambda (COMA) or gae_lambda", at_least=0, at_most=STEPS
+    ),
+    "add_value_last_step": Option(
+        None,
+        "n-step returns that reach the last step of a batch: null: truncated episodes continue with the value of their "
+        "last state; True: the last step's value is always added, EPyMARL's mistake; False: never, its other one",
+        nullable=True,
+        kind=bool,
     ),
 }
 EPOCHS = {
@@ -139,6 +184,63 @@ DETERMINISTIC = {
         0.0, "deviation of noise on the target policy's actions, in halves of their ranges", at_least=0
     ),
     "target_noise_clip": Option(0.5, "the most of that noise, in halves of their ranges", at_least=0),
+}
+MADDPG = {
+    **TARGET_UPDATES,
+    **STANDARDISE,
+    "critic": CRITIC,
+    "critic_lr": CRITIC_LR,
+    "target_update_interval_or_tau": replace(
+        BY_UPDATES,
+        default=0.01,
+        sentence="how target networks follow: above 1, a copy every so many episodes; up to 1, by this share in each "
+        "update",
+    ),
+    "reg": Option(0.001, "weight of the policy's squared logits in its loss (EPyMARL)", at_least=0, driven=True),
+    "train_on_padding": Option(
+        False,
+        "losses are means over all steps of the batch, of which padding counts and terminal steps do not; logged means "
+        "are sums over the former by the number of the latter (EPyMARL's mistake)",
+    ),
+    "target_memory_from_start": Option(
+        True,
+        "the target policy's memory starts with the episode; False: empty in its second step (EPyMARL's mistake)",
+    ),
+}
+PAC = {
+    **TARGET_UPDATES,
+    **N_STEP,
+    **STANDARDISE,
+    "critic": CRITIC,
+    "critic_lr": CRITIC_LR,
+    "target_update_interval_or_tau": replace(BY_UPDATES, default=0.01),
+    "q_nstep": replace(N_STEP["q_nstep"], default=10, sentence="rewards in n-step returns", at_least=1),
+    "value_critic": Option(
+        "state", "the network of PAC's state value (registry: critics)", resume=SHAPES, reaches=NOWHERE
+    ),
+    "initial_entropy_coef": Option(20.0, "weight of the policy's entropy at the start", at_least=0),
+    "final_entropy_coef": Option(
+        0.01, "weight of the policy's entropy from entropy_end_ratio of t_max on", at_least=0, until_t_max=True
+    ),
+    "entropy_end_ratio": Option(
+        0.8,
+        "share of t_max in which the entropy's weight goes from the first to the last, linearly",
+        above=0,
+        at_most=1,
+        until_t_max=True,
+    ),
+    "standardise_swapped": Option(
+        False, "standardise_rewards standardises returns, and nothing does rewards (EPyMARL's mistake)", resume=SHAPES
+    ),
+}
+PAC_DCG = {
+    **PAC,
+    "online_value_target": Option(
+        False, "returns of the state value end with the learning network's values, not its target's (EPyMARL's mistake)"
+    ),
+    "means_times_agents": Option(
+        False, "the logged td_error_abs, q_taken_mean and target_mean are sums over agents (EPyMARL's mistake)"
+    ),
 }
 SOFT = {
     **OFF_POLICY,
@@ -219,3 +321,16 @@ IQN = {
         0, "any number: whenever it changes, there is a soft reset", at_least=0, at_most=STEPS, live=True
     ),
 }
+
+
+def check_draws(config: Mapping[str, Any]) -> None:
+    """Refuse learning beside acting of learners that draw torch's random numbers, as acting does.
+
+    Raises:
+        ConfigError: says what to use.
+    """
+    if config["collection"] == "async" or config["overlap"]:
+        raise ConfigError(
+            f"collection=async does not go with learner={config['learner']}, which draws random numbers while the next "
+            "rollout is played: runs would not be repeatable. Use collection=sync and overlap=False."
+        )

@@ -8,7 +8,8 @@ from components.sampling.minibatches import passes, rows
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import Figure, figure
-from learners.q_targets import gather_actions, legal_values, masked_mean, mix, values_of_present
+from learners.mixing import Mixing
+from learners.q_targets import legal_values, masked_mean
 from modules.mixers import build_mixer
 from utils.numbers.schedules import Schedule
 from utils.rl_utils import rewards_of, td_lambda_returns, terminations, valid_transitions
@@ -30,6 +31,7 @@ class PQNLearner(BaseLearner):
         if self.args.mixer is not None:
             self.mixer = self.networks["mixer"] = build_mixer(self.args.mixer, self.args)
             self.params += list(self.mixer.parameters())
+        self.mixing = Mixing(self, self.args.mixer)
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
 
     @property
@@ -60,25 +62,17 @@ class PQNLearner(BaseLearner):
         G[t] = r[t] + gamma (lambda G[t+1] + (1 - lambda) max_a Q(s[t+1], a)), without the bracket at a terminal step.
         """
         unroll = BatchUnroll(batch, self.mac)
-        values = legal_values(self._forward(unroll.outputs, self.mac), unroll.avail_actions).amax(dim=-1)
-        if self.mixer is not None:
-            values = values_of_present(values, unroll)
-        next_values = unroll.spread(values)[:, 1:]
-        if self.mixer is not None:
-            next_values = mix(self, self.mixer, next_values.contiguous(), batch["state"][:, 1:])
+        qvals = legal_values(self._forward(unroll.outputs, self.mac), unroll.avail_actions)
+        best = qvals.argmax(dim=-1, keepdim=True)
+        next_values = self.mixing(self.mixer, unroll, slice(1, None), best, qvals)
         rewards, terminated = rewards_of(batch), terminations(batch, by_agent=self.mixer is None)
         return td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
 
     def _update(self, batch, targets: th.Tensor, mask: th.Tensor, with_statistics: bool = True) -> dict[str, Figure]:
         """One gradient step on the squared error to `targets`; returns its statistics, if they are logged."""
         unroll = BatchUnroll(batch, self.mac)
-        chosen_action_qvals = gather_actions(self._forward(unroll.outputs, self.mac), unroll.take(batch["actions"]))
-        if self.mixer is not None:
-            chosen_action_qvals = values_of_present(chosen_action_qvals, unroll)
-        chosen_action_qvals = unroll.spread(chosen_action_qvals)[:, :-1]
-        if self.mixer is not None:
-            # contiguous, because PyMARL's mixers look at it as a view of another shape
-            chosen_action_qvals = mix(self, self.mixer, chosen_action_qvals.contiguous(), batch["state"][:, :-1])
+        mac_out = self._forward(unroll.outputs, self.mac)
+        chosen_action_qvals = self.mixing(self.mixer, unroll, slice(None, -1), unroll.take(batch["actions"]), mac_out)
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
         loss = masked_mean(td_error**2, mask)

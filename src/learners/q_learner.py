@@ -1,4 +1,4 @@
-"""Q-learning for teams: IQL, VDN (Sunehag et al. 2018) and QMIX (Rashid et al. 2018)."""
+"""Q-learning for teams: IQL, VDN (Sunehag et al. 2018), QMIX (Rashid et al. 2018), QPLEX (Wang et al. 2021)."""
 
 import copy
 
@@ -7,10 +7,10 @@ import torch as th
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import figure
-from learners.q_targets import gather_actions, legal_values, masked_mean, mix, values_of_present
+from learners.mixing import Mixing
+from learners.q_targets import legal_values, masked_mean
 from learners.standardisation import Standardisation
 from learners.targets import last_update
-from modules.mixers import REGISTRY as mixer_REGISTRY
 from modules.mixers import build_mixer
 from utils.rl_utils import discount_of, td_lambda_returns, terminations, valid_transitions
 from utils.tensors.optimisers import build_optimiser
@@ -29,8 +29,7 @@ class QLearner(BaseLearner):
         if self.args.mixer is not None:
             self.mixer, self.target_mixer = self.add_network("mixer", build_mixer(self.args.mixer, self.args))
             self.params += list(self.mixer.parameters())
-            # a mixer that looks at one step at a time needs no padding either
-            self._mixes_stepwise = mixer_REGISTRY.entry(self.args.mixer).traits.get("stepwise", False)
+        self.mixing = Mixing(self, self.args.mixer)
         self.standardised = Standardisation(scheme, self.args, self.args.n_agents if self.mixer is None else 1)
         self.networks |= self.standardised.networks
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
@@ -43,8 +42,8 @@ class QLearner(BaseLearner):
         counts_padding = self.args.standardise_returns and self.args.standardise_padding
         unroll = BatchUnroll(batch, self.mac, packed=not counts_padding)
         mac_out = self._forward(unroll.outputs, self.mac)
-        chosen_action_qvals = gather_actions(mac_out, unroll.take(batch["actions"]))
-        chosen_action_qvals = self._mixed(self.mixer, chosen_action_qvals, unroll, slice(None, -1))
+        actions = unroll.take(batch["actions"])
+        chosen_action_qvals = self.mixing(self.mixer, unroll, slice(None, -1), actions, mac_out)
         with timed("targets"):
             targets = self._targets(unroll, mac_out.detach(), mask)
 
@@ -59,51 +58,48 @@ class QLearner(BaseLearner):
         if self._log_due(t_env):
             # logged per agent, as in PyMARL, which divides by n_agents even without a mixer
             n_agents = self.args.n_agents
-            self._log(
-                {
-                    "loss": figure(loss),
-                    "grad_norm": grad_norm,
-                    "td_error_abs": figure(masked_mean(td_error.abs(), mask)),
-                    "q_taken_mean": figure(masked_mean(chosen_action_qvals, mask)) / n_agents,
-                    "target_mean": figure(masked_mean(targets, mask)) / n_agents,
-                },
-                t_env,
-            )
+            stats = {
+                "loss": figure(loss),
+                "grad_norm": grad_norm,
+                "td_error_abs": figure(loss if self.args.td_error_halved else masked_mean(td_error.abs(), mask)),
+                "q_taken_mean": figure(masked_mean(chosen_action_qvals, mask)) / n_agents,
+                "target_mean": figure(masked_mean(targets, mask)) / n_agents,
+            }
+            if self.args.halve_loss:
+                stats["loss_td"] = stats["loss"]
+            if "greedy_qvals" in self.mixing.sees:
+                greedy = legal_values(mac_out.detach(), unroll.avail_actions).argmax(dim=-1, keepdim=True)
+                hits = (greedy == actions).float().mean(dim=-2)
+                stats["hit_prob"] = figure(masked_mean(unroll.spread(hits)[:, :-1], mask))
+            self._log(stats, t_env)
 
     def _loss(self, td_error: th.Tensor, mask: th.Tensor) -> th.Tensor:
         """Mean squared error over the transitions that were really taken."""
-        return masked_mean(td_error**2, mask)
+        loss = masked_mean(td_error**2, mask)
+        return 0.5 * loss if self.args.halve_loss else loss
 
     @th.no_grad()
     def _targets(self, unroll: BatchUnroll, mac_out: th.Tensor, mask: th.Tensor) -> th.Tensor:
-        """r + gamma max_a Q'(s', a), or its TD(lambda) form: `[B, T - 1, n]`, or `[B, T - 1, 1]` when mixed."""
+        """r + gamma max_a Q'(s', a), or TD(lambda) or Q(lambda): `[B, T - 1, n]`, or `[B, T - 1, 1]` when mixed."""
         batch = unroll.batch
         target_values = legal_values(self._forward(unroll.outputs, self.target_mac), unroll.avail_actions)
-        if self.args.double_q:
-            best = legal_values(mac_out, unroll.avail_actions).argmax(dim=-1, keepdim=True)
-            values = gather_actions(target_values, best)
-        else:
-            values = target_values.amax(dim=-1)
-        next_values = self.standardised.values(self._mixed(self.target_mixer, values, unroll, slice(1, None)))
+        chooser = legal_values(mac_out, unroll.avail_actions) if self.args.double_q else target_values
+        best = chooser.argmax(dim=-1, keepdim=True)
 
+        def values_of(chosen: th.Tensor, part: slice) -> th.Tensor:
+            return self.standardised.values(self.mixing(self.target_mixer, unroll, part, chosen, target_values))
+
+        next_values = values_of(best, slice(1, None))
         rewards = self.standardised.rewards(batch, mask)
         terminated = terminations(batch, by_agent=self.mixer is None)
         gamma = discount_of(batch, self.args.gamma)
+        if self.args.q_lambda:
+            # what the greedy actions would have been worth is added to a step's reward (PyMARL2)
+            taken, before_last = unroll.take(batch["actions"]), slice(None, -1)
+            rewards = rewards + values_of(best, before_last) - values_of(taken, before_last)
         if self.args.td_lambda == 0:
             following = gamma.unsqueeze(1) if isinstance(gamma, th.Tensor) else gamma
             targets = rewards + following * (1 - terminated) * next_values
         else:
             targets = td_lambda_returns(rewards, terminated, mask, next_values, gamma, self.args.td_lambda)
         return self.standardised.returns(targets, mask)
-
-    def _mixed(self, mixer, agent_qs: th.Tensor, unroll: BatchUnroll, part: slice) -> th.Tensor:
-        """The agents' values `[*steps, n]` at the time steps `part`, `[B, part, n]`, or mixed, `[B, part, 1]`."""
-        if mixer is None:
-            return unroll.spread(agent_qs)[:, part]
-        agent_qs = values_of_present(agent_qs, unroll)
-        state = unroll.batch["state"]
-        if self._mixes_stepwise and unroll.packed:
-            mixed = mix(self, mixer, agent_qs.unsqueeze(0), unroll.take(state).unsqueeze(0))
-            return unroll.spread(mixed.squeeze(0))[:, part]
-        # contiguous, because PyMARL's mixers look at it as a view of another shape
-        return mix(self, mixer, unroll.spread(agent_qs)[:, part].contiguous(), state[:, part])

@@ -30,13 +30,15 @@ def masked_mean(x: th.Tensor, mask: th.Tensor) -> th.Tensor:
     return (x * mask).sum() / mask.sum().clamp(min=SMALLEST)
 
 
-def mix(learner: Any, mixer: Any, agent_qs: th.Tensor, states: th.Tensor) -> th.Tensor:
+def mix(learner: Any, mixer: Any, agent_qs: th.Tensor, states: th.Tensor, *seen: th.Tensor) -> th.Tensor:
     """The team's values `[B, T, 1]` by a mixer, of the agents' `[B, T, n]` and of states `[B, T, S]`.
+
+    `seen`: what else the mixer takes, see `learners.mixing`.
 
     Raises:
         MusterError: the mixer returns another shape.
     """
-    mixed = learner._forward(mixer, agent_qs, states)
+    mixed = learner._forward(mixer, agent_qs, states, *seen)
     sizes = {"B": agent_qs.size(0), "T": agent_qs.size(1), "1": 1}
     require_shape(f"mixer={learner.args.mixer}", mixed, sizes)
     return mixed

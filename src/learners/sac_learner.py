@@ -7,6 +7,7 @@ import numpy as np
 import torch as th
 import torch.nn as nn
 
+from learners.networks import at_rest
 from learners.off_policy import OffPolicyLearner, Transitions
 from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
@@ -110,7 +111,7 @@ class SACLearner(OffPolicyLearner):
         if self.args.value_network:
             losses[self.value_optimiser] = loss = self._value_loss(now, policy, drawn)
             logged["value_loss"] = loss.detach()
-        with self._critic_at_rest():
+        with at_rest(self.critic):
             losses[self.agent_optimiser], entropy = self._policy_loss(now, policy, drawn)
         logged |= self._policy_statistics(now, losses[self.agent_optimiser], entropy)
         if self.args.tune_entropy:
@@ -133,7 +134,7 @@ class SACLearner(OffPolicyLearner):
 
     def _learn_policy(self, now: Transitions) -> dict[str, Any]:
         policy = self._forward(lambda: self.mac.policy_at(now.batch, 0))
-        with self._critic_at_rest():
+        with at_rest(self.critic):
             loss, entropy = self._policy_loss(now, policy)
             norm = self._step(self.agent_optimiser, loss)
         logged = self._policy_statistics(now, loss, entropy) | {"agent_grad_norm": norm}

@@ -90,14 +90,17 @@ class StateValues:
         unroll = BatchUnroll(batch, self._mac)
         return unroll.spread(self._of_outputs(self._forward(unroll.outputs, self._mac)))
 
-    def of_sample(self, sample: Any, unroll: BatchUnroll, outputs: th.Tensor) -> th.Tensor:
-        """Of a sample that the controller is unrolled over, with these outputs: `[B, T, n]`."""
+    def of_sample(self, sample: Any, unroll: BatchUnroll, outputs: Any = None) -> th.Tensor:
+        """Of a sample that the controller is unrolled over, with these outputs: `[B, T, n]`.
+
+        `outputs`: None if they are not known, of a critic that does not need them.
+        """
         if self.memory is not None:
             return recurrent_critic.unroll(self._critic, sample, self._seen(sample))[0]
         if self.shared_trunk:
             return unroll.spread(self._of_outputs(outputs))
         field = self._normalised(lambda key: unroll.take(field_of(sample, key)))
-        return unroll.spread(self._forward(self._critic.values, field, outputs.dim() - 2))
+        return unroll.spread(self._forward(self._critic.values, field, 1 if unroll.packed else 2))
 
     def _of_outputs(self, outputs: th.Tensor) -> th.Tensor:
         values = self._critic.of_outputs(outputs)

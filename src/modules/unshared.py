@@ -27,6 +27,12 @@ class PerAgent(nn.Module):
         for name, _ in layers[0].named_parameters(recurse=False):
             self.register_parameter(name, nn.Parameter(th.stack([getattr(layer, name).detach() for layer in layers])))
 
+    def keep(self, i: int) -> None:
+        """Become the layer of agent i alone, with weights `[1, ...]` in memory of their own."""
+        for name, weight in list(self.named_parameters(recurse=False)):
+            self.register_parameter(name, nn.Parameter(weight.detach()[i : i + 1].clone()))
+        self.n_agents = 1
+
 
 class AgentLinear(PerAgent):
     """`nn.Linear` of each agent."""
@@ -150,10 +156,22 @@ def of_own_id(weight: th.Tensor) -> th.Tensor:
     return weight.t() if weight.dim() == 2 else weight.diagonal(dim1=0, dim2=2).t()
 
 
+def of_own_part(x: th.Tensor, weight: th.Tensor) -> th.Tensor:
+    """What its own part of a row of all agents' `[B, T, n, K]` adds to an agent's layer, `[B, T, n, out]`.
+
+    `weight`: of the whole row, `[out, n * K]`, or of each agent `[n, out, n * K]`.
+    """
+    weight = weight.unflatten(-1, x.shape[2:])
+    if weight.dim() == 3:
+        return th.einsum("btnk,onk->btno", x, weight)
+    return th.einsum("btnk,okn->btno", x, weight.diagonal(dim1=0, dim2=2))
+
+
 def unshare(network: nn.Module, n_agents: int, name: str) -> None:
     """Give each agent separate weights, in place; the first agent's are those that the network has.
 
-    In `state_dict`s they are `<name>.<i>.<layer>.<weight>`, as EPyMARL's `agents.0.fc1.weight`.
+    In `state_dict`s they are `<name>.<i>.<layer>.<weight>`, as EPyMARL's `agents.0.fc1.weight`; with the name "",
+    `<i>.<layer>.<weight>`.
 
     Raises:
         TypeError: a layer with weights that is not in `KINDS`.
@@ -181,22 +199,45 @@ def rows_in(network: nn.Module, axis: int) -> None:
             module.axis = axis
 
 
+def alone(network: nn.Module, i: int | None) -> nn.Module:
+    """A copy of a network with weights in memory of its own: of an unshared one agent i's; None: of all agents.
+
+    Layers that agents share become those of one, which have second derivatives: the kernels of GRUs have not.
+
+    Raises:
+        TypeError: as `unshare`.
+    """
+    own = copy.deepcopy(network)
+    if i is not None:
+        for module in own.modules():
+            if isinstance(module, PerAgent):
+                module.keep(i)
+    elif not any(isinstance(module, PerAgent) for module in own.modules()):
+        unshare(own, 1, "agents")
+    return own
+
+
 def weights_of(network: nn.Module, i: int) -> dict[str, th.Tensor]:
     """The state of a network that only agent i of an unshared one has."""
     prefix = f"{network.unshared_name}.{i}."
     return {key.removeprefix(prefix): w for key, w in network.state_dict().items() if key.startswith(prefix)}
 
 
+def _key(network: Any, prefix: str, i: int, path: str, weight: str) -> str:
+    name = f"{network.unshared_name}." if network.unshared_name else ""
+    return f"{prefix}{name}{i}.{path}.{weight}"
+
+
 def _split(network: Any, state: dict, prefix: str, _metadata: Any) -> None:
     for layer, path, weight in _weights(network):
         values = state.pop(f"{prefix}{path}.{weight}")
         for i in range(layer.n_agents):
-            state[f"{prefix}{network.unshared_name}.{i}.{path}.{weight}"] = values[i]
+            state[_key(network, prefix, i, path, weight)] = values[i]
 
 
 def _stack(network: Any, state: dict, prefix: str, *_others: Any) -> None:
     for layer, path, weight in _weights(network):
-        keys = [f"{prefix}{network.unshared_name}.{i}.{path}.{weight}" for i in range(layer.n_agents)]
+        keys = [_key(network, prefix, i, path, weight) for i in range(layer.n_agents)]
         if all(key in state for key in keys):
             state[f"{prefix}{path}.{weight}"] = th.stack([state.pop(key) for key in keys])
 

@@ -10,7 +10,7 @@ from utils.errors import ConfigError
 SIZES = {"n_agents": 2, "n_actions": 3, "obs_shape": 4, "state_shape": 5, "episode_limit": 6}
 
 
-@pytest.mark.parametrize("mixer", ["vdn", "qmix", None, "qtran_base"])
+@pytest.mark.parametrize("mixer", ["vdn", "qmix", "qplex", None, "qtran_base"])
 def test_mixers_of_agents_that_come_and_go(mixer):
     config = {"env": "skirmish", "mac": "basic_mac", "mixer": mixer}
     config["learner"] = "qtran_learner" if mixer == "qtran_base" else "q_learner"
@@ -18,7 +18,9 @@ def test_mixers_of_agents_that_come_and_go(mixer):
     check_requirements(spec, config)
     spec.fields["present"] = FieldSpec("mask", (), "bool")
     if mixer == "qtran_base":
-        with pytest.raises(ConfigError, match=r"mixer=qtran_base .* \(the field present\)\. These do: vdn, qmix\."):
+        with pytest.raises(
+            ConfigError, match=r"mixer=qtran_base .* \(the field present\)\. These do: vdn, qmix, nmix, qplex\."
+        ):
             check_requirements(spec, config)
     else:
         check_requirements(spec, config)

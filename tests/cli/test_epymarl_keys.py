@@ -9,7 +9,7 @@ from cli.compose import compose_config, taken
 from cli.foreign.epymarl import epymarls_config, is_epymarls
 from cli.settings import check_settings, with_new_keys
 from run import run
-from utils.config.merging import config_path, default_config
+from utils.config.merging import default_config
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 
@@ -19,6 +19,10 @@ POLICY |= {"batch_size_run": 10, "batch_size": 10, "buffer_size": 10, "action_se
 POLICY |= {"q_nstep": 5, "entropy_coef": 0.001, "epochs": 4, "eps_clip": 0.2, "name": "mine"}
 VALUES = {"learner": "q_learner", "mixer": "vdn", "evaluation_epsilon": 0.1, "use_rnn": False, "name": "mine"}
 SEPARATE = {"mac": "non_shared_mac", "agent": "rnn_ns"}
+PARETO = {**POLICY, **SEPARATE, "learner": "pac_dcg_learner", "critic_type": "pac_dcg_critic_ns"}
+PARETO |= {"state_value_type": "cv_critic_ns"}
+DRAWN = {"learner": "maddpg_learner", "mac": "maddpg_mac", "critic_type": "maddpg_critic"}
+DRAWN |= {"agent_output_type": "pi_logits"}
 
 
 def checked(preset, *words):
@@ -54,6 +58,10 @@ def test_what_a_key_stands_for_follows_it_unless_it_is_typed():
         ("epymarl_mappo", [], {"lr": 0.0003, "critic_lr": 0.0003}),
         ("mappo", ["lr=0.002"], {"critic_lr": 0.0005}),
         ("qmix_ns", [], {"name": "epymarl_qmix_ns"}),
+        ("maddpg_ns", ["reg=0.1"], {"name": "epymarl_maddpg_ns", "reg": 0.1}),
+        ("pac_dcg_ns", ["cg_edges=star", "initial_entropy_coef=3.0"], {"critic": "pac_dcg", "cg_edges": "star"}),
+        ("epymarl_pac", ["state_value_type=ac_critic"], {"value_critic": "own"}),
+        ("epymarl_maddpg", ["obs_individual_obs=True"], {"critic_own_obs": True}),
         ("qmix", ["hypergroup=hp_grp_1", "render=False"], {"hypergroup": "hp_grp_1"}),
     ],
 )
@@ -75,9 +83,10 @@ def test_a_dict_of_all_keys_may_have_them():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["reg=0.1"], "Unknown key 'reg'. It is EPyMARL's: .*maddpg has settings of its own"),
-        (["initial_entropy_coef=1.0"], "EPyMARL's PAC is not here"),
-        (["critic_type=pac_critic_ns"], "EPyMARL's PAC is not here"),
+        (["mac=maddpg_mac"], "mac=policy_mac"),
+        (["duelling=True"], "Unknown key 'duelling'. It is EPyMARL's: its critics do not read it"),
+        (["state_value_type=cv_critc"], "state_value_type=cv_critc: .* Did you mean 'cv_critic'"),
+        (["agent=rnn_feat"], "a part of critic=pac_dcg"),
         (["critic_type=cv_critc"], "Did you mean 'cv_critic'"),
         (["agent=rnn_ns"], "agent=rnn share_params=False"),
         (["learner=actor_critic_learner"], "learner=a2c_learner"),
@@ -88,12 +97,6 @@ def test_a_dict_of_all_keys_may_have_them():
 def test_what_cannot_be_honoured_says_why(words, message):
     with pytest.raises(ConfigError, match=message):
         checked("qmix", *words)
-
-
-@pytest.mark.parametrize("name", ["pac_ns", "maddpg_ns"])
-def test_presets_that_are_missing_say_why(name):
-    with pytest.raises(ConfigError, match=r"EPyMARL's (PAC|MADDPG) is not here"):
-        config_path(name, "algs")
 
 
 @pytest.mark.parametrize(
@@ -127,6 +130,21 @@ def test_presets_that_are_missing_say_why(name):
             "epymarl_coma",
             {"critic_own_obs": False, "critic_agent_id": False, "critic_last_actions": True, "buffer_size": 10},
         ),
+        (
+            DRAWN | {"reg": 0.1},
+            "epymarl_maddpg",
+            {"mac": "policy_mac", "share_params": True, "critic_agent_id": True, "reg": 0.1, "critic_hidden_dim": 64},
+        ),
+        (
+            DRAWN | {"agent": "rnn_ns", "critic_type": "maddpg_critic_ns", "batch_size": 8},
+            "epymarl_maddpg_ns",
+            {"mac": "policy_mac", "share_critic_params": False, "critic_agent_id": False, "batch_size": 8},
+        ),
+        (
+            PARETO | {"q_nstep": 3, "duelling": False},
+            "epymarl_pac_dcg_ns",
+            {"value_critic": "state", "critic_last_actions": True, "q_nstep": 3, "add_value_last_step": False},
+        ),
     ],
 )
 def test_files_are_the_presets_with_epymarls_defaults(tmp_path, content, preset, expected):
@@ -150,10 +168,10 @@ def test_what_a_file_has_in_vain_is_said(tmp_path):
         (POLICY | {"critic_type": "cv_critic", "batch_size_run": 5}, "batch_size_run=5, batch_size=10.*must be equal"),
         (POLICY | {"critic_type": "cv_critik"}, "Did you mean 'cv_critic'"),
         (POLICY | {"critic_type": "coma_critic"}, "critic_type='?coma_critic'? does not go with learner=ppo_learner"),
-        (POLICY | {"learner": "maddpg_learner", "critic_type": "maddpg_critic"}, "MADDPG is not here"),
         (VALUES | {"agent": "rnn_ns"}, "go together"),
         (VALUES | {"mixer": "qtran"}, "mixer=qtran does not go with"),
-        (VALUES | {"reg": 0.1}, "reg cannot be honoured"),
+        (PARETO | {"duelling": True}, "duelling cannot be honoured"),
+        (PARETO | {"state_value_type": "cv_critik"}, "Did you mean 'cv_critic'"),
     ],
 )
 def test_files_that_are_refused(tmp_path, content, message):

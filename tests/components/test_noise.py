@@ -93,3 +93,8 @@ def test_its_state_is_saved():
     other.load_state_dict(noise.state_dict())
     assert th.equal(other.state_dict()["process"], noise.state_dict()["process"])
     assert noise.state_dict()["process"].any()
+
+
+@pytest.mark.parametrize(("numbers", "kind"), [(4, "gaussian"), (0, "none")])
+def test_auto_is_gaussian_or_none_where_actions_are_choices(numbers, kind):
+    assert ActionNoise(make_args(noise="auto"), 3, 2, numbers).kind == kind

@@ -131,7 +131,6 @@ def test_agents_know_their_number_and_have_their_own_weights():
         (0, {"agent": "rnn"}, "agent=rnn has a memory. Use agent=ff"),
         (0, {"obs_last_action": True}, "Use obs_last_action=False"),
         (3, {"noise": "ou"}, "noise=ou does not suit actions that are choices"),
-        (3, {"deviation": "none"}, "deviation=none does not suit"),
         (3, {"bernoulli": True}, "bernoulli=True does not suit"),
     ],
 )

@@ -9,6 +9,7 @@ pytestmark = pytest.mark.slow
 CAPTURED = [
     ("ippo", {"minibatches": 2}),
     ("mappo", {}),
+    ("happo", {"minibatches": 2}),
     ("pqn_vdn", {}),
     ("pqn_qmix", {"obs_last_action": True}),
     ("ppo", {}),

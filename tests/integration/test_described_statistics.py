@@ -8,7 +8,7 @@ from learners import REGISTRY as learners
 from small_training import logged_statistics, needs_continuous_actions, preset_of, train
 
 # of other settings than the plainest preset's, or of actions that are one choice
-OF_SETTINGS = {"value_loss", "pi_max", "entropy_weight", "critic_grad_norm", "quantile_spread"}
+OF_SETTINGS = {"value_loss", "pi_max", "entropy_weight", "critic_grad_norm", "quantile_spread", "loss_td", "hit_prob"}
 
 
 @pytest.mark.parametrize("learner", list(learners))

@@ -225,6 +225,8 @@ KEEPS_BEST = Most(decision=(1.25, 1.25), update=(0, 3), rest=(1, 3))
 MINIBATCHES = Most(update=(0, 18))
 # the same, and of two recurrent networks
 TWO_NETWORKS = Most(update=(0, 85))
+# each agent's policy sees the rollout before and after its updates, as each trial of a line search does
+IN_TURN = Most(update=(0, 34))
 COUNTS = {
     **dict.fromkeys(("ddpg", "td3", "maddpg", "sac", "sac_discrete", "sac_v1", "masac"), ONE_STEP),
     **dict.fromkeys(
@@ -237,6 +239,7 @@ COUNTS = {
     # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one
     "enn_ppo": Most(decision=(2, 10.3), update=(0, 48)),
     **dict.fromkeys(("ia2c", "maa2c"), Most(update=(0, 4))),
+    **dict.fromkeys(("happo", "hatrpo", "haa2c", "trpo"), IN_TURN),
 }
 # shorter rollouts, so that there are several
 SHORTER = {name: {"rollout_steps": 20} for name in ("ippo_smac", "mappo_smac")}

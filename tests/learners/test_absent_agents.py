@@ -10,6 +10,7 @@ from helpers import fill, make_args, random_batch
 from learners.coma_learner import COMALearner
 from learners.pqn_learner import PQNLearner
 from learners.q_learner import QLearner
+from learners.wqmix_learner import WQMIXLearner
 
 LEARNERS = {
     "iql": (QLearner, {"mixer": None}),
@@ -20,6 +21,8 @@ LEARNERS = {
 MIXED = {
     "vdn": (QLearner, {"mixer": "vdn"}),
     "qmix td_lambda": (QLearner, {"mixer": "qmix", "td_lambda": 0.5}),
+    "qplex": (QLearner, {"mixer": "qplex"}),
+    "wqmix": (WQMIXLearner, {"mixer": "qmix"}),
     "pqn qmix": (PQNLearner, {"mixer": "qmix"}),
 }
 FIELD = {"vshape": (1,), "dtype": th.uint8, "group": "agents"}

@@ -200,3 +200,37 @@ def test_a_held_out_loss_changes_nothing():
 def test_stochastic_policies_are_refused():
     with pytest.raises(ConfigError, match="deviation=none"):
         make_learner(**{**DDPG, "deviation": "network"})
+
+
+def test_choices_are_drawn_with_the_gradient_of_a_gumbel_softmax():
+    """A central critic has a value for each choice of an agent, given the others' choices in the sample."""
+    learner, mac = make_learner(2, choices=3, **DDPG, critic="q_central", critic_agent_id=True, obs_agent_id=True)
+    batch = make_sample(n_agents=2, choices=3)
+    now = learner.transitions(batch)
+    with th.no_grad():
+        best = learner.target_mac.policy_at(batch, 1).branches["actions"].mode()
+        legal = batch["avail_actions"][:, 1].gather(2, best.unsqueeze(2)).squeeze(2)
+        assert legal[batch["avail_actions"][:, 1].sum(2) > 0].all()
+        following = learner.values(now, 1, th.nn.functional.one_hot(best, 3).float(), target=True)[0]
+        following = following.gather(2, best.unsqueeze(2)).squeeze(2)
+    targets = now.rewards + 0.9 * (1 - now.ended) * following
+    th.testing.assert_close(learner.targets_of(now), targets)
+
+    np.random.seed(4)
+    logged = learner._learn_policy(now)
+    found = [parameter.grad.clone() for parameter in mac.parameters()]
+    np.random.seed(4)
+    gumbel = -(-th.as_tensor(np.random.random((6, 2, 3)), dtype=th.float32).log()).log()
+    values = learner.values(now, 0, now.taken)[0].detach()
+    learner, mac = make_learner(2, choices=3, **DDPG, critic="q_central", critic_agent_id=True, obs_agent_id=True)
+    soft = (mac.policy_at(batch, 0).branches["actions"].log_probs + gumbel).softmax(dim=-1)
+    drawn = th.nn.functional.one_hot(soft.argmax(dim=-1), 3)
+    assert float(logged["pg_loss"]) == pytest.approx(-float((drawn * values).sum(-1).mean()), rel=1e-5)
+    (-(soft * values).sum(-1).mean()).backward()
+    for gradient, parameter in zip(found, mac.parameters(), strict=True):
+        th.testing.assert_close(gradient, parameter.grad, rtol=1e-4, atol=1e-6)
+
+
+def test_noise_on_targets_does_not_suit_choices():
+    with pytest.raises(ConfigError, match=r"target_noise=0\.2 does not suit actions that are choices"):
+        make_learner(choices=3, **DDPG, target_noise=0.2)

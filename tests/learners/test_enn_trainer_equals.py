@@ -96,7 +96,7 @@ def test_losses(originals, seed):
         normalise_advantages_per_minibatch=True, huber_delta=None, value_clip=True, entropy_in_pg_loss=False
     )
     learner._slots = [slice(0, 3), slice(3, 5)]
-    learner.evaluate_actions = lambda part: ActionEvaluation(now, th.zeros_like(now), frame["new_values"])
+    learner.evaluate_actions = lambda *_: ActionEvaluation(now, th.zeros_like(now), frame["new_values"])
     learner.step = lambda policy_loss, value_loss: {}
     part = {**frame, "old_log_prob": before, "choices": there, "mask": th.ones(40, 1, 1)}
     found = learner._update(part, 0.2, 0.0)

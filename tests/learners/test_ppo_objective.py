@@ -3,8 +3,9 @@
 import pytest
 import torch as th
 
-from learners.ppo_learner import clipped_surrogate, mean_square
+from learners.ppo_learner import clipped_surrogate
 from learners.q_targets import masked_mean
+from learners.rollout_passes import mean_square
 
 
 def by_autograd(log_prob, old, advantages, weights, eps):

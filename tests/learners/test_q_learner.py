@@ -7,7 +7,7 @@ import torch as th
 from components.sampling.fields import with_more
 from controllers.unroll import BatchUnroll
 from fakes import RecordingLogger
-from helpers import empty_batch, make_args, random_batch
+from helpers import empty_batch, fill, make_args, random_batch
 from learners.q_learner import QLearner
 from small_learners import q_learner as make_learner
 from utils.rl_utils import valid_transitions
@@ -183,3 +183,36 @@ def test_the_value_after_several_rewards_counts_by_their_discount(lam):
         outputs = unroll.outputs(learner.mac).detach()
         targets[discount is None] = learner._targets(unroll, outputs, mask) - batch["reward"][:, :1]
     th.testing.assert_close(targets[False], targets[True] * th.tensor([0.5, 0.25]).view(2, 1, 1))
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.7])
+def test_q_lambda_corrects_rewards_for_actions_that_were_not_greedy(lam):
+    """By loops over the target networks' values; where every action is greedy, nothing changes."""
+    learner, batch = make_learner("vdn", td_lambda=lam, q_lambda=True, gamma=GAMMA)
+    fill(learner.target_mac.parameters(), seed=7)
+    unroll, mask = BatchUnroll(batch, learner.mac), valid_transitions(batch)
+    outputs = unroll.outputs(learner.mac).detach()
+    targets = learner._targets(unroll, outputs, mask)
+    legal = batch["avail_actions"] > 0
+    best = unroll.spread(outputs).masked_fill(~legal, -np.inf).argmax(dim=-1, keepdim=True)
+    values = unroll.spread(unroll.outputs(learner.target_mac)).detach()
+    greedy, taken = (values.gather(3, actions).sum(dim=2)[..., 0] for actions in (best, batch["actions"]))
+    for row, length in enumerate([3, 5]):
+        following = 0.0
+        for t in reversed(range(length)):
+            goes_on = 1 - int(batch["terminated"][row, t])
+            later = greedy[row, t + 1] if t == length - 1 else (1 - lam) * greedy[row, t + 1] + lam * following
+            following = batch["reward"][row, t] + greedy[row, t] - taken[row, t] + GAMMA * goes_on * later
+            assert float(targets[row, t]) == pytest.approx(float(following), rel=1e-4, abs=1e-5)
+
+
+def test_pymarl2s_half_loss_and_its_name_for_it():
+    whole, batch = make_learner("vdn", td_lambda=0.5)
+    half, _ = make_learner("vdn", td_lambda=0.5, halve_loss=True, td_error_halved=True)
+    for learner in (whole, half):
+        learner.train(batch, 1, 0)
+    first, second = whole.logger.last(), half.logger.last()
+    assert second["loss"] == second["loss_td"] == pytest.approx(first["loss"] / 2, rel=1e-6)
+    assert second["td_error_abs"] == second["loss"] != first["td_error_abs"]
+    assert second["grad_norm"] == pytest.approx(first["grad_norm"] / 2, rel=1e-5)
+    assert "loss_td" not in first

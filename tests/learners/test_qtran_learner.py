@@ -7,16 +7,21 @@ import torch as th
 from controllers.basic_controller import BasicMAC
 from fakes import RecordingLogger
 from helpers import fill, make_args, random_batch
-from learners.qtran_learner import QLearner
+from learners.qtran_learner import QLearner, QTRANAltLearner
 
 GAMMA = 0.9
 
 
-def make_learner(batch, **changes):
-    settings = {"mixer": "qtran_base", "rnn_hidden_dim": 3, "mixing_embed_dim": 4, "learner_log_interval": 1}
+def make_learner(batch, cls=QLearner, **changes):
+    settings = {
+        "mixer": "qtran_base" if cls is QLearner else "qtran_alt",
+        "rnn_hidden_dim": 3,
+        "mixing_embed_dim": 4,
+        "learner_log_interval": 1,
+    }
     args = make_args(**{**settings, "gamma": GAMMA, **changes})
     mac = BasicMAC(batch.scheme, batch.groups, args)
-    learner = QLearner(mac, batch.scheme, RecordingLogger(), args)
+    learner = cls(mac, batch.scheme, RecordingLogger(), args)
     fill(mac.parameters())
     fill(learner.mixer.parameters(), seed=1)
     learner._update_targets()
@@ -125,3 +130,67 @@ def test_two_statistics_sum_over_padding_as_pymarls():
     logged = learner.logger.last()
     assert logged["td_chosen_qs"] == pytest.approx(6)
     assert logged["v_mean"] == pytest.approx(2)
+
+
+@pytest.mark.parametrize("double_q", [True, False])
+def test_losses_of_qtran_alt(double_q):
+    """Brute force: each agent's joint value of the actions taken, and the smallest difference that its own can make."""
+    lengths, ends = [2, 4, 5], ["truncated", "terminated", "truncated"]
+    batch = random_batch(lengths, 6, ends=ends)
+    learner, again = (make_learner(batch, QTRANAltLearner, double_q=double_q, opt_loss=0.5) for _ in range(2))
+    for each in (learner, again):
+        fill(each.target_mac.parameters(), seed=5)
+        fill(each.target_mixer.parameters(), seed=6)
+    learner.train(batch, 1, 0)
+    logged = learner.logger.last()
+    expected = {"td_loss": [], "opt_loss": [], "nopt_loss": []}
+    with th.no_grad():
+        q, h = again.mac.unroll(batch)
+        target_q, target_h = again.target_mac.unroll(batch)
+
+        def joint(mixer, memory, row, t, agent, actions):
+            """Its value by an agent's network: state, the others' encodings, its own memory and number."""
+            onehot = th.eye(3)[actions]
+            encoded = mixer.action_encoding(th.cat([memory[row, t], onehot], dim=1))
+            other = 1 - agent
+            seen = th.cat([batch["state"][row, t], encoded[other], memory[row, t, agent], th.eye(2)[agent]])
+            return float(mixer.Q(seen)[actions[agent]]), float(mixer.V(batch["state"][row, t]))
+
+        for row, length in enumerate(lengths):
+            for t in range(length):
+                legal = batch["avail_actions"][row] > 0
+                taken = batch["actions"][row, t, :, 0]
+                greedy = q[row, t].masked_fill(~legal[t], -np.inf).argmax(1)
+                chooser = q if double_q else target_q
+                after = chooser[row, t + 1].masked_fill(~legal[t + 1], -np.inf).argmax(1)
+                goes_on = not (ends[row] == "terminated" and t == length - 1)
+                values = q[row, t].gather(1, taken[:, None]).squeeze(1)
+                for agent in range(2):
+                    ahead = joint(again.target_mixer, target_h, row, t + 1, agent, after)[0]
+                    now, v = joint(again.mixer, h, row, t, agent, taken)
+                    target = float(batch["reward"][row, t]) + goes_on * GAMMA * ahead
+                    expected["td_loss"].append((now - target) ** 2)
+                    best = joint(again.mixer, h, row, t, agent, greedy)[0]
+                    most = float(q[row, t].gather(1, greedy[:, None]).sum())
+                    expected["opt_loss"].append((most - best + v) ** 2)
+                    differences = []
+                    for action in np.flatnonzero(legal[t, agent]):
+                        other = taken.clone()
+                        other[agent] = int(action)
+                        alone = float(q[row, t, agent, action] + values.sum() - values[agent])
+                        differences.append(alone - joint(again.mixer, h, row, t, agent, other)[0] + v)
+                    expected["nopt_loss"].append(min(differences) ** 2)
+    expected = {key: np.mean(found) for key, found in expected.items()}
+    expected["loss"] = expected["td_loss"] + 0.5 * expected["opt_loss"] + 0.1 * expected["nopt_loss"]
+    assert {key: logged[key] for key in expected} == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+def test_pymarl2s_mixed_up_memory():
+    """Hidden states `[B, T, n, H]` that are read as `[B, n, T, H]`."""
+    batch = random_batch([2, 3], 4)
+    plain, mixed = (make_learner(batch, memory_mixed_up=mixed_up) for mixed_up in (False, True))
+    values, hidden = plain._unrolled(plain.mac, batch)
+    others, moved = mixed._unrolled(mixed.mac, batch)
+    assert th.equal(values, others) and not th.equal(hidden, moved)
+    of_agents = hidden.flatten(1, 2).unflatten(1, (2, 4))
+    assert all(th.equal(moved[:, t, agent], of_agents[:, agent, t]) for t in range(4) for agent in range(2))

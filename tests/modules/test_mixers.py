@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import fill, make_args, random_batch
-from modules.mixers import REGISTRY, QMixer, QTranBase, VDNMixer
+from modules.mixers import REGISTRY, NMixer, QattenMixer, QMixer, QPLEXMixer, QTranBase, VDNMixer
 from run import run
+from utils.errors import ConfigError
 
 N, S, E = 3, 4, 6
 
@@ -122,6 +123,123 @@ def test_names_of_qtran_weights_are_pymarls():
 def test_qtran_settings_that_do_not_exist(key):
     with pytest.raises(ValueError, match=key):
         QTranBase(make_args(**{key: "huge"}))
+
+
+def make_qplex(seed=0, **changes):
+    settings = {"hypernet_embed": 5, "num_kernel": 2, "adv_hypernet_layers": 2, "adv_hypernet_embed": 4}
+    mixer = QPLEXMixer(make_args(n_agents=N, n_actions=3, state_shape=S, **{**settings, **changes}))
+    fill(mixer.parameters(), seed=seed, scale=1.0)
+    return mixer
+
+
+@pytest.mark.parametrize(
+    ("layers", "head", "minus"), [(1, True, 1), (2, True, 1), (3, True, 1), (2, False, 1), (2, True, 0)]
+)
+def test_qplex_is_the_published_network(layers, head, minus):
+    mixer = make_qplex(adv_hypernet_layers=layers, weighted_head=head, is_minus_one=bool(minus))
+    rng = np.random.default_rng(0)
+    qs, states = rng.normal(size=(2, 3, N)).astype("f"), rng.normal(size=(2, 3, S)).astype("f")
+    best, actions = qs + rng.random(size=qs.shape).astype("f"), np.eye(3, dtype="f")[rng.integers(3, size=(2, 3, N))]
+    w = _numpy_weights(mixer)
+    part = (lambda name, x: _linear(w, name, x)) if layers == 1 else (lambda name, x: _mlp(w, name, x, layers))
+
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
+    expected = np.zeros((2, 3, 1))
+    for b, t in np.ndindex(2, 3):
+        s = states[b, t]
+        scale, shift = (abs(_mlp(w, "hyper_w_final", s, 2)), _mlp(w, "V", s, 2)) if head else (1, 0)
+        value, advantage = scale * qs[b, t] + shift, scale * (qs[b, t] - best[b, t])
+        joint = np.concatenate([s, actions[b, t].reshape(-1)])
+        share = sum(
+            abs(part(f"si_weight.key_extractors.{k}", s))
+            * sigmoid(part(f"si_weight.agents_extractors.{k}", s))
+            * sigmoid(part(f"si_weight.action_extractors.{k}", joint))
+            for k in range(2)
+        )
+        expected[b, t] = (value + (share - minus) * advantage).sum()
+    q_tot = mixer(*(th.from_numpy(x) for x in (qs, states, actions, best)))
+    np.testing.assert_allclose(q_tot.detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6))
+def test_no_joint_action_is_worth_more_to_qplex_than_that_of_the_agents_best_ones(seed):
+    """And what differs among the others is not the sum of the agents' values, as it is with VDN."""
+    mixer, rng = make_qplex(seed=seed), np.random.default_rng(seed)
+    qs, state = rng.normal(size=(N, 3)).astype("f"), rng.normal(size=S).astype("f")
+    joint = np.array([*np.ndindex(3, 3, 3)])
+    chosen = th.from_numpy(np.take_along_axis(qs, joint.T, 1).T.copy()).unsqueeze(0)
+    greedy = th.from_numpy(qs.max(1)).expand(1, 27, N)
+    states, actions = th.from_numpy(state).expand(1, 27, S), th.from_numpy(np.eye(3, dtype="f")[joint]).unsqueeze(0)
+    values = mixer(chosen, states, actions, greedy).flatten()
+    best = joint[values.argmax()]
+    assert list(best) == list(qs.argmax(1))
+
+
+def test_only_the_weights_learn_from_qplexs_advantages():
+    mixer = make_qplex()
+    qs = th.ones(1, 1, N, requires_grad=True)
+    greedy = th.full((1, 1, N), 2.0, requires_grad=True)
+    mixer(qs, th.ones(1, 1, S), th.ones(1, 1, N, 3), greedy).sum().backward()
+    weights = mixer.hyper_w_final(th.ones(1, S)).abs().flatten()
+    assert qs.grad.flatten().tolist() == pytest.approx(weights.tolist(), rel=1e-5)
+    assert greedy.grad is None
+    assert all(any(p.grad.abs().sum() > 0 for p in part.parameters()) for part in mixer.si_weight.children())
+
+
+@pytest.mark.parametrize("kind", ["abs", "softplus", "quadratic"])
+def test_nmix_is_qmix_with_other_names_and_signs(kind):
+    args = make_args(n_agents=N, state_shape=S, mixing_embed_dim=E, hypernet_embed=5, qmix_pos_func=kind)
+    args.qmix_pos_func_beta = 2.0
+    mixer, rng = NMixer(args), np.random.default_rng(0)
+    fill(mixer.parameters(), scale=1.0)
+    qs, states = rng.normal(size=(2, 3, N)).astype("f"), rng.normal(size=(2, 3, S)).astype("f")
+    w = _numpy_weights(mixer)
+    positive = {"abs": np.abs, "softplus": lambda x: np.log1p(np.exp(2 * x)) / 2, "quadratic": lambda x: x**2 / 2}[kind]
+    expected = np.zeros((2, 3, 1))
+    for b, t in np.ndindex(2, 3):
+        s = states[b, t]
+        hidden = qs[b, t] @ positive(_mlp(w, "hyper_w1", s, 2)).reshape(N, E) + _linear(w, "hyper_b1.0", s)
+        hidden = np.where(hidden > 0, hidden, np.exp(hidden) - 1)
+        expected[b, t] = hidden @ positive(_mlp(w, "hyper_w2", s, 2)) + _mlp(w, "hyper_b2", s, 2)
+    q_tot = mixer(th.from_numpy(qs), th.from_numpy(states))
+    np.testing.assert_allclose(q_tot.detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def make_qatten(**changes):
+    widths = {"n_query_embedding_layer1": 5, "n_query_embedding_layer2": 4, "n_head_embedding_layer1": 5}
+    settings = {**widths, "n_constrant_value": 6, "n_attention_head": 2, "obs_shape": 2, "state_shape": 7}
+    mixer = QattenMixer(make_args(n_agents=N, **{**settings, **changes}))
+    fill(mixer.parameters(), scale=1.0)
+    return mixer
+
+
+@pytest.mark.parametrize("own", [0, 2])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_qatten_is_the_published_network(own, weighted):
+    mixer, rng = make_qatten(agent_own_state_size=own, weighted_heads=weighted), np.random.default_rng(0)
+    qs, states = rng.normal(size=(2, 3, N)).astype("f"), rng.normal(size=(2, 3, 7)).astype("f")
+    obs = rng.normal(size=(2, 3, N, 2)).astype("f")
+    w = _numpy_weights(mixer)
+    expected = np.zeros((2, 3, 1))
+    for b, t in np.ndindex(2, 3):
+        s = states[b, t]
+        known = s[: 2 * N].reshape(N, 2) if own else obs[b, t]
+        head = np.abs(_mlp(w, "head_embedding_layer", s, 2)) if weighted else np.ones(2)
+        expected[b, t] = _mlp(w, "constrant_value_layer", s, 2)
+        for h in range(2):
+            query = _mlp(w, f"query_embedding_layers.{h}", s, 2)
+            scores = np.exp([_linear(w, f"key_embedding_layers.{h}", x) @ query / 2 for x in known])
+            expected[b, t] += head[h] * (scores / scores.sum()) @ qs[b, t]
+    q_tot = mixer(*(th.from_numpy(x) for x in (qs, states, obs)))
+    np.testing.assert_allclose(q_tot.detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_qattens_agents_need_a_share_of_the_state():
+    with pytest.raises(ConfigError, match=r"agent_own_state_size=3: the state has 7 numbers, 2 for each of 3 agents"):
+        make_qatten(agent_own_state_size=3)
 
 
 class _Bare(th.nn.Module):

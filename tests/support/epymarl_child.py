@@ -1,4 +1,4 @@
-"""Trains EPyMARL's own learners: `python epymarl_child.py CHECKOUT IN OUT`, in a process without our modules.
+"""Trains learners of EPyMARL or PyMARL2: `python epymarl_child.py CHECKOUT IN OUT`, in a process without our modules.
 
 IN is a list of tasks: the preset's name, changes of its keys, sizes, the batch's fields, weights by network and the
 number of updates. OUT gets, for each, the statistics of each update and the weights after the last.
@@ -20,13 +20,28 @@ CRITICS = {
     "cv_critic_ns": ("centralV_ns", "CentralVCriticNS"),
     "coma_critic": ("coma", "COMACritic"),
     "coma_critic_ns": ("coma_ns", "COMACriticNS"),
+    "pac_critic": ("pac_ac", "PACCritic"),
+    "pac_critic_ns": ("pac_ac_ns", "PACCriticNS"),
+    "pac_dcg_critic_ns": ("pac_dcg_ns", "DCGCriticNS"),
+    "maddpg_critic": ("maddpg", "MADDPGCritic"),
+    "maddpg_critic_ns": ("maddpg_ns", "MADDPGCriticNS"),
 }
 LEARNERS = {
     "q_learner": "QLearner",
     "coma_learner": "COMALearner",
     "actor_critic_learner": "ActorCriticLearner",
     "ppo_learner": "PPOLearner",
+    "maddpg_learner": "MADDPGLearner",
+    "pac_learner": "PACActorCriticLearner",
+    "pac_dcg_learner": "PACDCGLearner",
+    "qtran_learner": "QLearner",
+    "nq_learner": "NQLearner",
+    "dmaq_qatten_learner": "DMAQ_qattenLearner",
+    "max_q_learner": "MAXQLearner",
 }
+# whose files have other names
+FILES = {"pac_learner": "actor_critic_pac_learner", "pac_dcg_learner": "actor_critic_pac_dcg_learner"}
+NETWORKS = "critic", "mixer", "central_mixer", "state_value"
 
 
 def import_parts(src: Path) -> None:
@@ -37,10 +52,37 @@ def import_parts(src: Path) -> None:
         package = types.ModuleType(name)
         package.__path__, package.REGISTRY = [str(src / folder)], {}
         sys.modules[name] = package
+    sys.modules["modules.critics"].register_pac_critics = lambda: None
+    # what EPyMARL's PAC uses of two packages
+    sys.modules["einops"] = types.SimpleNamespace(repeat=_repeat, rearrange=None)
+    sys.modules["torch_scatter"] = types.SimpleNamespace(scatter_add=_scatter_add)
+    # PyMARL2's learners import environments for what they print, and its QPLEX wants a GPU
+    if (src / "envs" / "matrix_game").exists():
+        printing = types.ModuleType("envs.matrix_game")
+        printing.print_matrix_status = lambda *_: None
+        sys.modules |= {"envs": types.ModuleType("envs"), "envs.matrix_game": printing}
+        th.Tensor.cuda = lambda tensor: tensor
     for name, (module, attribute) in CRITICS.items():
+        if not (src / "modules" / "critics" / f"{module}.py").exists():
+            continue
         sys.modules["modules.critics"].REGISTRY[name] = getattr(
             importlib.import_module(f"modules.critics.{module}"), attribute
         )
+
+
+def _repeat(x, pattern: str, **sizes: int) -> th.Tensor:
+    """einops.repeat of a pattern that adds axes."""
+    before, after = (side.split() for side in pattern.split("->"))
+    lengths = dict(zip(before, x.shape, strict=True)) | sizes
+    shape = [lengths[name] if name in before else 1 for name in after]
+    return x.reshape(shape).expand([lengths[name] for name in after])
+
+
+def _scatter_add(src, index, dim: int, dim_size: int) -> th.Tensor:
+    """torch_scatter.scatter_add."""
+    shape = list(src.shape)
+    shape[dim] = dim_size
+    return src.new_zeros(shape).index_add(dim, index, src)
 
 
 def trained(src: Path, task: dict) -> dict:
@@ -70,22 +112,30 @@ def trained(src: Path, task: dict) -> dict:
     for key, values in fields.items():
         batch.data.transition_data[key].copy_(values)
 
+    if args.mac == "maddpg_mac":
+        controllers[args.mac] = importlib.import_module("controllers.maddpg_controller").MADDPGMAC
     mac = controllers[args.mac](batch.scheme, groups, args)
     logged = []
-    logger = SimpleNamespace(log_stat=lambda key, value, t: logged[-1].update({key: value}))
-    module = importlib.import_module(f"learners.{args.learner}")
+    console = SimpleNamespace(info=lambda *_: None)
+    logger = SimpleNamespace(log_stat=lambda key, value, t: logged[-1].update({key: value}), console_logger=console)
+    module = importlib.import_module(f"learners.{FILES.get(args.learner, args.learner)}")
     learner = getattr(module, LEARNERS[args.learner])(mac, batch.scheme, logger, args)
-    networks = {
-        name: getattr(learner, name) for name in ("critic", "mixer") if getattr(learner, name, None) is not None
-    }
-    targets = {name: getattr(learner, f"target_{name}") for name in networks}
+    networks = {name: getattr(learner, name) for name in NETWORKS if getattr(learner, name, None) is not None}
+    targets = {name: getattr(learner, f"target_{name}") for name in networks if name != "state_value"}
+    if hasattr(learner, "state_value_target"):
+        targets["state_value"] = learner.state_value_target
+    if hasattr(learner, "central_mac"):
+        networks["central_agent"] = learner.central_mac.agent
+        targets["central_agent"] = learner.target_central_mac.agent
     for name, network in networks.items():
         if network.state_dict():
             _load(network, task["weights"][name])
-            _load(targets[name], task["weights"][name])
+            if name in targets:
+                _load(targets[name], task["weights"][name])
     for name in ("mac", "target_mac", "old_mac"):
         if hasattr(learner, name):
             getattr(learner, name).agent.load_state_dict(task["weights"]["agent"])
+    th.manual_seed(task["seed"])
     for update in range(task["updates"]):
         logged.append({})
         learner.train(batch, 10 * (update + 1), update)
@@ -93,27 +143,29 @@ def trained(src: Path, task: dict) -> dict:
     return {"stats": logged, "weights": {name: _state(network) for name, network in trained.items()}}
 
 
+# of networks that are not a module, the lists of modules that they consist of
+LISTS = "critics", "agents", "utility_fun", "payoff_fun"
+
+
+def _parts(network) -> dict:
+    """The modules of a network that is not one, by the beginning of their weights' names."""
+    return {f"{name}.{i}.": part for name in LISTS for i, part in enumerate(getattr(network, name, ()))}
+
+
 def _load(network, weights: dict) -> None:
-    if not hasattr(network, "critics"):
+    if isinstance(network.state_dict(), dict):
         network.load_state_dict(weights)
         return
-    network.load_state_dict(
-        [
-            {
-                key.removeprefix(f"critics.{i}."): value
-                for key, value in weights.items()
-                if key.startswith(f"critics.{i}.")
-            }
-            for i in range(len(network.critics))
-        ]
-    )
+    for start, part in _parts(network).items():
+        part.load_state_dict({key.removeprefix(start): x for key, x in weights.items() if key.startswith(start)})
 
 
 def _state(network) -> dict:
     state = network.state_dict()
-    if isinstance(state, list):
-        return {f"critics.{i}.{key}": value for i, part in enumerate(state) for key, value in part.items()}
-    return dict(state)
+    if isinstance(state, dict):
+        return dict(state)
+    parts = _parts(network).items()
+    return {f"{start}{key}": value.clone() for start, part in parts for key, value in part.state_dict().items()}
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Ours and EPyMARL's learner of one preset on one batch, from equal weights."""
+"""Our learner and that of EPyMARL or PyMARL2, of one preset on one batch, from equal weights."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,7 +23,24 @@ from helpers import fill
 from learners import REGISTRY as learners
 
 CHILD = Path(__file__).with_name("epymarl_child.py")
+NETWORKS = "critic", "mixer", "central_mixer", "central_agent", "state_value"
 SIZES = {"n_agents": 3, "n_actions": 4, "state_shape": 6, "obs_shape": 5, "episode_limit": 7}
+# presets without a config of theirs: the nearest one, and what is different
+NEAREST = {
+    "epymarl_pac": (
+        "pac_ns",
+        {
+            "mac": "basic_mac",
+            "agent": "rnn",
+            "critic_type": "pac_critic",
+            "state_value_type": "cv_critic",
+            "obs_agent_id": True,
+            "use_subsampling": False,
+        },
+    )
+}
+# of the random numbers in updates
+SEED = 5
 ENDS = {
     # (length, whether it terminated) of each episode of at most 7 steps
     "cut": [(7, False)] * 5,
@@ -54,17 +73,19 @@ def generated(ends: str, individual: bool) -> EpisodeBatch:
     return batch
 
 
+@cache
+def _config(preset: str) -> dict:
+    return normalised(completed(compose_config(preset, "two_step").config))
+
+
 def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dict, dict, list[dict]]:
     """Weights before, weights after, and the statistics of each update."""
-    composed = completed(compose_config(preset, "two_step").config)
-    config = {**normalised(composed), "learner_log_interval": 1, **changes}
+    config = {**_config(preset), "learner_log_interval": 1, **changes}
     args = SimpleNamespace(**{**config, **SIZES, "device": "cpu", "use_cuda": False})
     mac = controllers[args.mac](batch.scheme, batch.groups, args)
     logger = RecordingLogger()
     learner = learners[args.learner](mac, batch.scheme, logger, args)
-    networks = {"agent": mac.agent} | {
-        name: net for name, net in learner.networks.items() if name in ("critic", "mixer")
-    }
+    networks = {"agent": mac.agent} | {name: net for name, net in learner.networks.items() if name in NETWORKS}
     for seed, network in enumerate(networks.values()):
         fill(network.parameters(), seed=seed)
     learner._update_targets()
@@ -72,6 +93,7 @@ def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dic
         learner.target_mac.load_state(mac)
     before = {name: _copy(network) for name, network in networks.items()}
     stats = []
+    th.manual_seed(SEED)
     for update in range(updates):
         learner.train(batch, 10 * (update + 1), update)
         stats.append(logger.last())
@@ -86,9 +108,9 @@ def task_of(preset: str, batch: EpisodeBatch, weights: dict, updates: int, **cha
     if fields["reward"].dim() == 4:
         fields["reward"] = fields["reward"].squeeze(3)
     changes |= {"common_reward": fields["reward"].size(2) == 1}
-    config = preset.removeprefix("epymarl_")
-    task = {"preset": config, "changes": changes, "sizes": SIZES, "batch": fields, "weights": weights}
-    return {**task, "updates": updates}
+    config, nearest = NEAREST.get(preset, (preset.partition("_")[2], {}))
+    task = {"preset": config, "changes": nearest | changes, "sizes": SIZES, "batch": fields, "weights": weights}
+    return {**task, "updates": updates, "seed": SEED}
 
 
 def theirs(checkout: Path, folder: Path, tasks: list[dict]) -> list[dict]:
@@ -98,6 +120,32 @@ def theirs(checkout: Path, folder: Path, tasks: list[dict]) -> list[dict]:
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=280, cwd=folder)
     assert done.returncode == 0, done.stderr[-2000:]
     return th.load(folder / "done.pt", weights_only=False)
+
+
+def errors_of(before: dict, after: dict, stats: list[dict], other: dict) -> dict[str, float]:
+    """The relative error of each statistic of an update that the other learner logs, and of each network's weights.
+
+    Raises:
+        AssertionError: it logged nothing, or a network learned nothing.
+    """
+    errors = {}
+    for update, (mine, expected) in enumerate(zip(stats, other["stats"], strict=True)):
+        assert expected, "nothing was logged"
+        for key, value in expected.items():
+            # of means of both signs, not relative to what is left of them
+            errors[f"{key} of update {update}"] = abs(mine[key] - value) / max(abs(value), 1e-2)
+    # VDN's mixer has no weights
+    networks = {name: _effective(weights) for name, weights in other["weights"].items() if weights}
+    before, after = ({name: _effective(weights) for name, weights in part.items()} for part in (before, after))
+    errors |= {name: error_of(after[name], weights) for name, weights in networks.items()}
+    assert all(error_of(after[name], before[name]) > 1e-4 for name in before if name in networks), "nothing was learned"
+    return errors
+
+
+def _effective(weights: dict) -> dict:
+    """Without Qatten's biases of keys: a softmax over agents takes them away, and their gradients are rounding."""
+    without = re.compile(r"key_embedding_layers\.\d+\.bias")
+    return {key: value for key, value in weights.items() if not without.fullmatch(key)}
 
 
 def error_of(mine: dict[str, th.Tensor], expected: dict[str, th.Tensor]) -> float:

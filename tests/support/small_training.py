@@ -102,9 +102,9 @@ def assembled(config, seed=4):
 
 
 def needs_continuous_actions(algorithm):
-    """Whether a preset's policy, or its gradient, is of continuous actions only."""
+    """Whether a preset's noise, or its policy's gradient, is of continuous actions only."""
     config = preset_on_lbf(algorithm)
-    return config.get("deviation") == "none" or config.get("policy_gradient") == "score"
+    return config.get("noise") in ("gaussian", "ou") or config.get("policy_gradient") == "score"
 
 
 def sees_entities(algorithm):

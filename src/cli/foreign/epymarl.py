@@ -38,12 +38,27 @@ POLICY_LEARNERS: dict[str, dict[str | None, str]] = {
     "coma_learner": {"coma": "coma"},
     "actor_critic_learner": {"own": "ia2c", "state": "maa2c"},
     "ppo_learner": {"own": "ippo", "state": "mappo"},
+    "maddpg_learner": {"maddpg": "maddpg"},
+    "pac_learner": {"pac": "pac"},
+    "pac_dcg_learner": {"pac_dcg": "pac_dcg"},
 }
+# learners whose buffer has a size
+KEEPERS = ("coma_learner", "maddpg_learner", "pac_learner", "pac_dcg_learner")
 # runners -> those that play the same episodes, compiled games as one batch
 RUNNERS = {"parallel": "episodes"}
 SEPARATE = {"agent": "rnn_ns", "mac": "non_shared_mac"}
+# MADDPG's controller, for separate weights, too
+DRAWING = {"maddpg_mac": "policy_mac"}
 # keys that EPyMARL's learners do not read, either
-IDLE = ("optim_alpha", "optim_eps", "critic_q_fn", "critic_baseline_fn", "critic_train_mode", "critic_train_reps")
+IDLE = (
+    "duelling",
+    "optim_alpha",
+    "optim_eps",
+    "critic_q_fn",
+    "critic_baseline_fn",
+    "critic_train_mode",
+    "critic_train_reps",
+)
 # keys by which a file is one of Muster's, although it has EPyMARL's evaluation_epsilon
 OURS = ("rnn_hidden_dim", "optimizer", "share_params", "target_update_interval", "critic", "buffer", "plugins")
 
@@ -68,10 +83,10 @@ def epymarls_config(path: Path, content: Mapping[str, Any]) -> tuple[dict[str, A
     critic = _critic(path, theirs)
     name = PRESETS + _algorithm(path, theirs, critic.get("critic"))
     for key, why in WITHOUT.items():
-        if key in content:
+        if content.get(key):
             raise ConfigError(f"{path}: {key} cannot be honoured: {why} ({PAGE}).")
     separate = [theirs[key] == name for key, name in SEPARATE.items()]
-    if separate[0] != separate[1]:
+    if separate[0] != separate[1] and theirs["mac"] not in DRAWING:
         raise ConfigError(f"{path}: agent: rnn_ns and mac: non_shared_mac go together, in EPyMARL, too.")
     name += NS if separate[0] else ""
     config = load_yaml(config_path(name, "algs"))
@@ -82,13 +97,23 @@ def epymarls_config(path: Path, content: Mapping[str, Any]) -> tuple[dict[str, A
     config["rnn_hidden_dim"] = taken.pop("hidden_dim")
     sees_own = taken.pop("obs_individual_obs")
     if not separate[0]:
-        config |= {key: theirs[key] for key in SEPARATE}
+        config |= {"agent": theirs["agent"], "mac": DRAWING.get(theirs["mac"], theirs["mac"])}
     if has_critic:
+        if (values := taken.pop("state_value_type", None)) is not None:
+            if not (found := ours_of("state_value_type", values)):
+                raise ConfigError(f"{path}: {no_such_critic(values, 'state_value_type')}")
+            taken |= found
         config |= {"critic_hidden_dim": config["rnn_hidden_dim"], "critic_lr": None}
         config |= critic | _seen_by_critic(critic, theirs, sees_own)
         _require_newest_rollout(path, theirs, taken)
-        if theirs["action_selector"] == "soft_policies" and taken.pop("test_greedy", None) is not None:
+        drawing = theirs["mac"] in DRAWING
+        if (drawing or theirs["action_selector"] == "soft_policies") and taken.pop("test_greedy", None) is not None:
             idle.append("test_greedy")  # it samples in tests, too
+        unread = ["action_selector"] if drawing else []
+        unread += ["add_value_last_step"] if drawing or theirs["learner"].startswith("pac") else []
+        idle += [key for key in unread if key in content]
+        for key in unread:
+            del taken[key]
     else:
         taken.pop("add_value_last_step")
         idle += [key for key in ("add_value_last_step", "obs_individual_obs") if content.get(key)]
@@ -130,17 +155,17 @@ def _seen_by_critic(critic: Mapping[str, Any], theirs: Mapping[str, Any], sees_o
     """What the critic sees: EPyMARL's keys for agents are those for critics, too."""
     actions = theirs["obs_last_action"]
     match critic["critic"]:
-        case "coma":
+        case "coma" | "maddpg":
             number = critic["share_critic_params"] and theirs["obs_agent_id"]
             return {"critic_own_obs": sees_own, "critic_last_actions": actions, "critic_agent_id": number}
-        case "state":
+        case "state" | "pac" | "pac_dcg":
             return {"critic_all_obs": sees_own, "critic_last_actions": actions}
     return {}
 
 
 def _require_newest_rollout(path: Path, theirs: Mapping[str, Any], taken: dict[str, Any]) -> None:
     """Refuse PPO and A2C from older episodes than the newest; `taken` loses what learners of rollouts do not read."""
-    if theirs["learner"] == "coma_learner":
+    if theirs["learner"] in KEEPERS:
         return
     sizes = {key: theirs[key] for key in ("batch_size_run", "batch_size", "buffer_size")}
     if len({*map(str, sizes.values())}) > 1:

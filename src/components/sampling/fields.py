@@ -8,6 +8,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from utils.errors import ConfigError
+from utils.tensors.schemes import AGENTS
 
 
 def with_more(
@@ -44,6 +45,22 @@ def batch_with(
     size, length = next(iter(steps.values())).shape[:2]
     data = SimpleNamespace(transition_data=steps, episode_data=constant)
     return EpisodeBatch(scheme, like.groups, size, length, data=data, device=like.device)
+
+
+def of_agent(batch: EpisodeBatch, i: int) -> EpisodeBatch:
+    """The batch with agent i alone: its fields `[B, T, 1, ...]` in the place of those of all, on the same memory."""
+
+    def kept(fields: Mapping[str, th.Tensor], axis: int) -> dict[str, th.Tensor]:
+        of_agents = (key for key in fields if batch.scheme[key].get("group") == AGENTS)
+        return {**fields, **{key: fields[key].narrow(axis, i, 1) for key in of_agents}}
+
+    data = SimpleNamespace(transition_data=kept(batch.data.transition_data, 2))
+    data.episode_data = kept(batch.data.episode_data, 1)
+    sizes, groups = (batch.batch_size, batch.max_seq_length), {**batch.groups, AGENTS: 1}
+    made = EpisodeBatch(batch.scheme, groups, *sizes, data=data, device=batch.device)
+    if (course := batch.course()) is not batch:
+        made.know_course(of_agent(course, i).data.transition_data)
+    return made
 
 
 def require_fields(batch: EpisodeBatch, where: str, names: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ AGENT_ID = Option(True, "append the agent's one-hot number to what the critic se
 SHARE = Option(True, "one critic for all agents; False: separate weights for each agent", resume=SHAPES)
 LAST_ACTIONS = Option(
     None,
-    "the critic sees the last actions of all agents; null: COMA's does, others do not",
+    "the critic sees the last actions of all agents (critic=maddpg: the agent's own); null: COMA's does, others do not",
     nullable=True,
     kind=bool,
     resume=SHAPES,
@@ -45,6 +45,65 @@ ACTION_VALUES = {
     "critic_last_range": Option(
         None, "the last layer's weights start within it; null: as the others", nullable=True, kind=float, above=0
     ),
+}
+OTHERS_ACTIONS = {
+    "critic_hidden_dim": Option(
+        64, "units of the hidden layers of PAC's critics", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+    "share_critic_params": SHARE,
+    "critic_agent_id": AGENT_ID,
+    "critic_all_obs": VALUES["critic_all_obs"],
+    "critic_last_actions": LAST_ACTIONS,
+    "orthogonal_init": VALUES["orthogonal_init"],
+    "pac_agent_id": Option(
+        True,
+        "with critic_agent_id, critic=pac sees the agent's number; False: only PAC's state value does (EPyMARL)",
+        resume=SHAPES,
+    ),
+}
+COORDINATION_GRAPH = {
+    "critic_hidden_dim": OTHERS_ACTIONS["critic_hidden_dim"],
+    "share_critic_params": SHARE,
+    "critic_agent_id": AGENT_ID,
+    "critic_all_obs": VALUES["critic_all_obs"],
+    "critic_last_actions": LAST_ACTIONS,
+    "orthogonal_init": VALUES["orthogonal_init"],
+    "cg_edges": Option(
+        "full",
+        "pairs of agents with payoffs: full (all), line, cycle, star (the first with each other one), vdn (none)",
+        choices=("full", "line", "cycle", "star", "vdn"),
+        resume=SHAPES,
+    ),
+    "cg_utilities_hidden_dim": Option(
+        None,
+        "units of a hidden layer before utilities; null: none",
+        nullable=True,
+        kind=int,
+        at_least=1,
+        at_most=WIDTH,
+        resume=SHAPES,
+    ),
+    "cg_payoffs_hidden_dim": Option(
+        None,
+        "units of a hidden layer before payoffs; null: none",
+        nullable=True,
+        kind=int,
+        at_least=1,
+        at_most=WIDTH,
+        resume=SHAPES,
+    ),
+    "cg_payoff_rank": Option(
+        None,
+        "payoffs are sums of so many outer products; null: whole matrices",
+        nullable=True,
+        kind=int,
+        at_least=1,
+        at_most=WIDTH,
+        resume=SHAPES,
+    ),
+    "msg_anytime": Option(True, "take the best joint action of all rounds of messages, not the last one"),
+    "msg_iterations": Option(8, "rounds of messages by which the best joint action is found", at_least=1, at_most=1000),
+    "msg_normalized": Option(True, "messages have a mean of 0"),
 }
 REGISTRY.declare(
     "coma",
@@ -92,6 +151,35 @@ REGISTRY.declare(
     options=ACTION_VALUES,
     values="state_actions",
     takes=("no_state",),
+)
+REGISTRY.declare(
+    "maddpg",
+    "modules.critics.joint_actions:JointActionCritic",
+    "values of the state and the actions of all agents, at the steps of episodes (EPyMARL's MADDPG)",
+    options={
+        "critic_hidden_dim": Option(
+            128, "units of the hidden layers of critic=maddpg", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+        "share_critic_params": SHARE,
+        "critic_agent_id": AGENT_ID,
+        "critic_own_obs": Option(False, "critic=maddpg sees the agent's own observation", resume=SHAPES),
+        "critic_last_actions": LAST_ACTIONS,
+    },
+    values="joint_actions",
+)
+REGISTRY.declare(
+    "pac",
+    "modules.critics.others_actions:OthersActionsCritic",
+    "values of an agent's actions for any actions of the others (PAC)",
+    options=OTHERS_ACTIONS,
+    values="for_any_others",
+)
+REGISTRY.declare(
+    "pac_dcg",
+    "modules.critics.coordination_graph:CoordinationGraph",
+    "values of joint actions by a coordination graph (DCG)",
+    options=COORDINATION_GRAPH,
+    values="of_a_graph",
 )
 REGISTRY.declare(
     "trunk",

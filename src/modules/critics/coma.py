@@ -9,7 +9,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.critics import REGISTRY
-from modules.unshared import linear, linear_for_all, of_own_id, unshare
+from modules.unshared import linear, linear_for_all, of_own_id, of_own_part, unshare
 from utils.config.merging import with_defaults
 
 
@@ -51,7 +51,7 @@ class COMACritic(nn.Module):
 
     def _first_layer(self, batch, t: int | None) -> th.Tensor:
         """`fc1(_build_inputs(batch, t))`, but inputs common to all agents pass the layer once, not once an agent."""
-        taken, last = _taken_and_last(batch["actions_onehot"], t)
+        taken, last = taken_and_last(batch["actions_onehot"], t)
         steps = slice(None) if t is None else slice(t, t + 1)
         state, obs = batch["state"][:, steps].flatten(2), batch["obs"][:, steps].flatten(3)
         joint, args = self.n_agents * self.n_actions, self.args
@@ -67,22 +67,15 @@ class COMACritic(nn.Module):
         if self._sees_last:
             shared = shared + linear_for_all(last.flatten(2), of_last)
         # the joint action without the agent's own
-        x = -self._of_own_action(taken, of_taken)
+        x = -of_own_part(taken, of_taken)
         if args.critic_own_obs:
             x = linear(obs, of_obs) + x
         x = x + shared
         return x + of_own_id(of_id) if args.critic_agent_id else x
 
-    def _of_own_action(self, taken: th.Tensor, weight: th.Tensor) -> th.Tensor:
-        """What the own action would add to an agent's first layer, `[B, T, n, H]`."""
-        weight = weight.unflatten(-1, (self.n_agents, self.n_actions))
-        if weight.dim() == 3:
-            return th.einsum("btna,hna->btnh", taken, weight)
-        return th.einsum("btna,han->btnh", taken, weight.diagonal(dim1=0, dim2=2))
-
     def _build_inputs(self, batch, t: int | None = None) -> th.Tensor:
         steps = slice(None) if t is None else slice(t, t + 1)
-        taken, last = _taken_and_last(batch["actions_onehot"], t)
+        taken, last = taken_and_last(batch["actions_onehot"], t)
         batch_size, length = taken.shape[:2]
 
         def for_each_agent(x: th.Tensor) -> th.Tensor:
@@ -107,7 +100,7 @@ class COMACritic(nn.Module):
         return size + int(np.prod(scheme["obs"]["vshape"])) * args.critic_own_obs + self.n_agents * args.critic_agent_id
 
 
-def _taken_and_last(onehot: th.Tensor, t: int | None) -> tuple[th.Tensor, th.Tensor]:
+def taken_and_last(onehot: th.Tensor, t: int | None) -> tuple[th.Tensor, th.Tensor]:
     """One-hot actions `[B, T, n, A]` of all steps, or of step `t`, and those of the steps before."""
     if t is None:
         return onehot, th.cat([th.zeros_like(onehot[:, :1]), onehot[:, :-1]], dim=1)

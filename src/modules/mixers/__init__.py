@@ -12,6 +12,16 @@ EMBEDDING = {
         SHARED, "units of the mixing network's hidden layer", at_least=1, at_most=WIDTH, resume=SHAPES
     )
 }
+HYPERNET_EMBED = {
+    "hypernet_embed": Option(64, "hidden units of two-layer hypernetworks", at_least=1, at_most=WIDTH, resume=SHAPES)
+}
+NETWORK_SIZE = Option("small", "small (2 hidden layers) or big (3)", choices=("small", "big"), resume=SHAPES)
+
+
+def _width(units: int, of: str) -> Option:
+    return Option(units, f"units of {of} (Qatten)", at_least=1, at_most=WIDTH, resume=SHAPES)
+
+
 # stepwise: its output at one time step depends on that step alone
 REGISTRY.declare(
     "vdn",
@@ -34,10 +44,71 @@ REGISTRY.declare(
         "hypernet_layers": Option(
             1, "layers of the hypernetworks that make the mixing weights, 1 or 2", choices=(1, 2), resume=SHAPES
         ),
-        "hypernet_embed": Option(
-            64, "hidden units of two-layer hypernetworks", at_least=1, at_most=WIDTH, resume=SHAPES
-        ),
+        **HYPERNET_EMBED,
     },
+)
+REGISTRY.declare(
+    "nmix",
+    "modules.mixers.qmix:NMixer",
+    "qmix with PyMARL2's names of weights, and a choice of what makes them positive",
+    mixes="chosen_values",
+    stepwise=True,
+    takes=("absent_agents",),
+    options={
+        **EMBEDDING,
+        **HYPERNET_EMBED,
+        "qmix_pos_func": Option(
+            "abs",
+            "makes the mixing weights positive: abs, softplus or quadratic (half the square)",
+            choices=("abs", "softplus", "quadratic"),
+        ),
+        "qmix_pos_func_beta": Option(1.0, "softplus: the larger, the sharper it bends", above=0),
+    },
+)
+REGISTRY.declare(
+    "qatten",
+    "modules.mixers.qatten:QattenMixer",
+    "a sum of the agents' values by attention (Qatten)",
+    mixes="choices",
+    sees=("obs",),
+    stepwise=True,
+    options={
+        "agent_own_state_size": Option(
+            0,
+            "numbers of each agent at the start of the state, one agent after the other, by which attention knows it; "
+            "0: by its observation",
+            at_least=0,
+            at_most=WIDTH,
+            resume=SHAPES,
+        ),
+        "n_attention_head": Option(4, "heads of the attention over agents", at_least=1, at_most=64, resume=SHAPES),
+        "n_query_embedding_layer1": _width(64, "the hidden layer that makes queries"),
+        "n_query_embedding_layer2": _width(32, "queries and keys"),
+        "n_head_embedding_layer1": _width(64, "the hidden layer that makes the weights of heads"),
+        "n_constrant_value": _width(32, "the hidden layer that makes the value of the state"),
+        "weighted_heads": Option(True, "weigh heads by the state; False: all alike"),
+    },
+)
+REGISTRY.declare(
+    "qplex",
+    "modules.mixers.qplex:QPLEXMixer",
+    "values, and weighted advantages of the joint action over the greedy one (QPLEX)",
+    mixes="choices",
+    sees=("actions", "greedy_qvals"),
+    stepwise=True,
+    takes=("absent_agents",),
+    options={
+        **HYPERNET_EMBED,
+        "num_kernel": Option(4, "heads of the attention that weighs advantages", at_least=1, at_most=64, resume=SHAPES),
+        "adv_hypernet_layers": Option(2, "layers of each of these heads, 1 to 3", choices=(1, 2, 3), resume=SHAPES),
+        "adv_hypernet_embed": Option(64, "hidden units of these heads", at_least=1, at_most=WIDTH, resume=SHAPES),
+        "weighted_head": Option(
+            True, "scale and shift each agent's value by the state before mixing; False: as it is", resume=SHAPES
+        ),
+        "is_minus_one": Option(True, "weigh advantages by lambda - 1 on top of the sum of values; False: by lambda"),
+    },
+    # keys of PyMARL2's qplex.yaml, which its mixer does not read either
+    inert=("is_adv_attention", "is_stop_gradient"),
 )
 REGISTRY.declare(
     "qtran_base",
@@ -52,8 +123,16 @@ REGISTRY.declare(
             choices=("qtran_paper", "coma_critic"),
             resume=SHAPES,
         ),
-        "network_size": Option("small", "small (2 hidden layers) or big (3)", choices=("small", "big"), resume=SHAPES),
+        "network_size": NETWORK_SIZE,
     },
+    reads=("rnn_hidden_dim",),
+)
+REGISTRY.declare(
+    "qtran_alt",
+    "modules.mixers.qtran:QTranAlt",
+    "joint action values of each agent's actions, and a state value (QTRAN-alt)",
+    mixes="joint_action_by_agent",
+    options={**EMBEDDING, "network_size": NETWORK_SIZE},
     reads=("rnn_hidden_dim",),
 )
 

@@ -6,6 +6,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.mixers import REGISTRY
+from modules.mixers.heads import mlp
 from utils.config.merging import with_defaults
 
 
@@ -40,13 +41,49 @@ class QMixer(nn.Module):
 
     def forward(self, agent_qs: th.Tensor, states: th.Tensor) -> th.Tensor:
         """Values `[B, T, n]` and states `[B, T, S]` -> Q_tot `[B, T, 1]`."""
-        batch_size = agent_qs.size(0)
         states = states.reshape(-1, self.state_dim)
-        agent_qs = agent_qs.reshape(-1, self.n_agents, 1)
+        w_1, w_final = th.abs(self.hyper_w_1(states)), th.abs(self.hyper_w_final(states))
+        return monotonic_mix(agent_qs, w_1, self.hyper_b_1(states), w_final, self.V(states))
 
-        # products and sums instead of bmm, which is slow for matrices as small as these
-        w_1 = th.abs(self.hyper_w_1(states)).view(-1, self.n_agents, self.embed_dim)
-        hidden = F.elu((agent_qs * w_1).sum(dim=1) + self.hyper_b_1(states))
-        w_final = th.abs(self.hyper_w_final(states))
-        q_tot = (hidden * w_final).sum(dim=1, keepdim=True) + self.V(states)
-        return q_tot.view(batch_size, -1, 1)
+
+class NMixer(nn.Module):
+    """`QMixer` with two-layer hypernetworks, as PyMARL2 names and orders its weights, and with its other signs.
+
+    `qmix_pos_func` makes weights positive: abs, softplus (sharper with a larger `qmix_pos_func_beta`) or quadratic.
+    """
+
+    def __init__(self, args):
+        super().__init__()
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        self.state_dim = int(np.prod(args.state_shape))
+        hidden, embed = args.hypernet_embed, args.mixing_embed_dim
+        self.hyper_w1 = mlp(self.state_dim, hidden, 2, args.n_agents * embed)
+        self.hyper_b1 = nn.Sequential(nn.Linear(self.state_dim, embed))
+        self.hyper_w2 = mlp(self.state_dim, hidden, 2, embed)
+        self.hyper_b2 = mlp(self.state_dim, embed, 2, 1)
+
+    def forward(self, agent_qs: th.Tensor, states: th.Tensor) -> th.Tensor:
+        """Values `[B, T, n]` and states `[B, T, S]` -> Q_tot `[B, T, 1]`."""
+        states = states.reshape(-1, self.state_dim)
+        w_1, w_final = self._positive(self.hyper_w1(states)), self._positive(self.hyper_w2(states))
+        return monotonic_mix(agent_qs, w_1, self.hyper_b1(states), w_final, self.hyper_b2(states))
+
+    def _positive(self, x: th.Tensor) -> th.Tensor:
+        if self.args.qmix_pos_func == "softplus":
+            return F.softplus(x, beta=self.args.qmix_pos_func_beta)
+        return 0.5 * x**2 if self.args.qmix_pos_func == "quadratic" else th.abs(x)
+
+
+def monotonic_mix(
+    agent_qs: th.Tensor, w_1: th.Tensor, b_1: th.Tensor, w_final: th.Tensor, b_final: th.Tensor
+) -> th.Tensor:
+    """elu(Q W1 + b1) W_final + b_final, of values `[B, T, n]` and one row of weights for each state -> `[B, T, 1]`.
+
+    Args:
+        w_1: `[B * T, n * E]`, positive; b_1, w_final: `[B * T, E]`; b_final: `[B * T, 1]`.
+    """
+    batch_size, _, n_agents = agent_qs.shape
+    # products and sums instead of bmm, which is slow for matrices as small as these
+    hidden = F.elu((agent_qs.reshape(-1, n_agents, 1) * w_1.view(-1, n_agents, w_final.size(1))).sum(dim=1) + b_1)
+    q_tot = (hidden * w_final).sum(dim=1, keepdim=True) + b_final
+    return q_tot.view(batch_size, -1, 1)

@@ -1,4 +1,4 @@
-"""The networks of QTRAN-base (Son et al. 2019): a joint action value and a state value."""
+"""The networks of QTRAN-base and QTRAN-alt (Son et al. 2019): joint action values and a state value."""
 
 import numpy as np
 import torch as th
@@ -24,27 +24,27 @@ class QTranBase(nn.Module):
         self.arch = args.qtran_arch
         self.embed_dim = args.mixing_embed_dim
 
-        encoding_dim = args.rnn_hidden_dim + self.n_actions
-        if self.arch == "coma_critic":
-            q_input_size = self.state_dim + self.n_agents * self.n_actions
-        elif self.arch == "qtran_paper":
-            q_input_size = self.state_dim + encoding_dim
-        else:
+        if self.arch not in ("coma_critic", "qtran_paper"):
             raise ValueError(f"qtran_arch is 'qtran_paper' or 'coma_critic', not '{self.arch}'")
         if args.network_size not in ("small", "big"):
             raise ValueError(f"network_size is 'small' or 'big', not '{args.network_size}'")
 
-        self.Q = self._value_network(q_input_size)
+        encoding_dim = args.rnn_hidden_dim + self.n_actions
+        self.Q = self._joint_network(encoding_dim)
         self.V = self._value_network(self.state_dim)
         self.action_encoding = nn.Sequential(
             nn.Linear(encoding_dim, encoding_dim), nn.ReLU(), nn.Linear(encoding_dim, encoding_dim)
         )
 
-    def _value_network(self, in_dim: int) -> nn.Sequential:
+    def _joint_network(self, encoding_dim: int) -> nn.Sequential:
+        of_actions = encoding_dim if self.arch == "qtran_paper" else self.n_agents * self.n_actions
+        return self._value_network(self.state_dim + of_actions)
+
+    def _value_network(self, in_dim: int, out_dim: int = 1) -> nn.Sequential:
         layers = [nn.Linear(in_dim, self.embed_dim), nn.ReLU()]
         for _ in range({"small": 1, "big": 2}[self.args.network_size]):
             layers += [nn.Linear(self.embed_dim, self.embed_dim), nn.ReLU()]
-        return nn.Sequential(*layers, nn.Linear(self.embed_dim, 1))
+        return nn.Sequential(*layers, nn.Linear(self.embed_dim, out_dim))
 
     def forward(self, batch, hidden_states: th.Tensor, actions: th.Tensor | None = None):
         """Values of the joint actions of `batch`, or of `actions`.
@@ -67,5 +67,32 @@ class QTranBase(nn.Module):
         return self.Q(th.cat([states, joint], dim=1)), self.V(states)
 
     def _encode(self, hidden_states: th.Tensor, actions: th.Tensor) -> th.Tensor:
+        return self._encodings(hidden_states, actions).sum(dim=1)
+
+    def _encodings(self, hidden_states: th.Tensor, actions: th.Tensor) -> th.Tensor:
+        """Of each agent's hidden state `[N, n, H]` and action: `[N, n, H + A]`."""
         actions = actions.reshape(-1, self.n_agents, self.n_actions)
-        return self.action_encoding(th.cat([hidden_states, actions], dim=2)).sum(dim=1)
+        return self.action_encoding(th.cat([hidden_states, actions], dim=2))
+
+
+class QTranAlt(QTranBase):
+    """The networks of QTRAN-alt (section 4.3): Q_jt(s, ., u_-i) of each agent i, all its actions beside the others'.
+
+    An agent's joint values see the state, its own hidden state and number, and the sum of the others' encodings.
+    """
+
+    def _joint_network(self, encoding_dim: int) -> nn.Sequential:
+        in_dim = self.state_dim + encoding_dim + self.args.rnn_hidden_dim + self.n_agents
+        return self._value_network(in_dim, self.n_actions)
+
+    def forward(self, batch, hidden_states: th.Tensor, actions: th.Tensor | None = None):
+        """As `QTranBase.forward`; returns the joint values `[B * T, n, A]` and V_jt `[B * T, 1]`."""
+        rows = batch.batch_size * batch.max_seq_length
+        states = batch["state"].reshape(rows, self.state_dim)
+        actions = batch["actions_onehot"] if actions is None else actions
+        hidden_states = hidden_states.reshape(rows, self.n_agents, -1)
+        encodings = self._encodings(hidden_states, actions)
+        others = encodings.sum(dim=1, keepdim=True) - encodings
+        numbers = th.eye(self.n_agents, device=states.device).expand(rows, -1, -1)
+        seen = states.unsqueeze(1).expand(-1, self.n_agents, -1)
+        return self.Q(th.cat([seen, others, hidden_states, numbers], dim=2)), self.V(states)

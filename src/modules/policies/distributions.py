@@ -17,6 +17,8 @@ import torch.nn.functional as F
 ILLEGAL = -1e10
 # what a logarithm of a probability above 0 is taken of at least
 LEAST_PROBABILITY = 1e-10
+# added to uniform random numbers and to their logarithms, of which logarithms are taken
+LEAST_UNIFORM = 1e-20
 LOG_2PI = math.log(2 * math.pi)
 # nodes of Gauss-Hermite quadrature, for the entropy of a squashed Gaussian: exact to 1e-3 up to a deviation of 3
 NODES = 64
@@ -69,6 +71,25 @@ class Categorical:
     def entropy(self) -> th.Tensor:
         return -(self.probs * self.log_probs).sum(dim=-1)
 
+    def kl(self, other: "Categorical") -> th.Tensor:
+        """The divergence of `other` from this one (Kullback & Leibler), `[...]`."""
+        return (self.probs * (self.log_probs - other.log_probs)).sum(dim=-1)
+
+
+def one_hot_best(values: th.Tensor) -> th.Tensor:
+    """1 for the largest of `[..., A]`, 0 for the others; where several are the largest, 1 for each of them."""
+    return (values == values.amax(dim=-1, keepdim=True)).float()
+
+
+def gumbel_softmax(logits: th.Tensor, uniform: th.Tensor) -> th.Tensor:
+    """Choices by logits `[..., A]`, one-hot, with the gradient of a softmax (Jang et al. 2017, straight-through).
+
+    Args:
+        uniform: random numbers between 0 and 1, of the same shape, of which Gumbel's are made.
+    """
+    soft = F.softmax(logits - (LEAST_UNIFORM - (uniform + LEAST_UNIFORM).log()).log(), dim=-1)
+    return one_hot_best(soft.detach()) + (soft - soft.detach())
+
 
 class Bernoulli:
     """Yes or no, by one logit of yes, `[...]`; a `mask` `[..., 2]` says whether no and yes are legal.
@@ -98,6 +119,11 @@ class Bernoulli:
     def entropy(self) -> th.Tensor:
         yes, no = F.logsigmoid(self.logit), F.logsigmoid(-self.logit)
         return -(yes.exp() * yes + no.exp() * no)
+
+    def kl(self, other: "Bernoulli") -> th.Tensor:
+        """As `Categorical.kl`."""
+        yes, no = (F.logsigmoid(sign * self.logit) - F.logsigmoid(sign * other.logit) for sign in (1, -1))
+        return th.sigmoid(self.logit) * yes + th.sigmoid(-self.logit) * no
 
 
 class Gaussian:
@@ -134,6 +160,11 @@ class Gaussian:
 
     def entropy(self) -> th.Tensor:
         return (self.log_std + self.scale.log() + (1 + LOG_2PI) / 2).expand_as(self.mean).sum(dim=-1)
+
+    def kl(self, other: "Gaussian") -> th.Tensor:
+        """As `Categorical.kl`; squashing changes nothing of it."""
+        squares = ((self.log_std - other.log_std) * 2).exp() + ((self.mean - other.mean) / other.log_std.exp()) ** 2
+        return (other.log_std - self.log_std + (squares - 1) / 2).sum(dim=-1)
 
     def _action(self, x: th.Tensor) -> th.Tensor:
         return self.centre + self.scale * x
@@ -214,6 +245,10 @@ class Joint:
 
     def entropy(self) -> th.Tensor:
         return reduce(add, [branch.entropy() for branch in self.branches.values()])
+
+    def kl(self, other: "Joint") -> th.Tensor:
+        """The divergence of `other` from this one, in nats, `[...]`."""
+        return reduce(add, [branch.kl(other.branches[path]) for path, branch in self.branches.items()])
 
 
 def _all_legal(mask: th.Tensor) -> bool:

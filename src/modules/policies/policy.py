@@ -1,5 +1,6 @@
 """From the outputs of an agent's network to the distribution of its actions, whatever these are."""
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log, prod
@@ -33,12 +34,13 @@ class Policy(nn.Module):
 
     A categorical branch takes a logit of each choice (with `bernoulli`, one logit where there are two choices); a
     continuous one the mean of each number, in units of half its range from the middle where it has two bounds, and with
-    `deviation=network` the logarithm of its deviation. With `deviation=parameter` that is a weight, `log_std.<branch>`;
-    with `deviation=none` there is one action and no distribution.
+    `deviation=network` the logarithm of its deviation. With `deviation=parameter` that is a weight, `log_std.<branch>`,
+    `[k]` or, with `share_params=False`, of each agent `[n, k]`; with `deviation=none` there is one action and no
+    distribution.
 
     Args:
         scheme: of the batches, where actions have the kind "action", and masks name theirs in "of".
-        args: `deviation`, `first_deviation`, `squash`, `density_epsilon`, `bernoulli`.
+        args: `deviation`, `first_deviation`, `squash`, `density_epsilon`, `bernoulli`, `share_params`, `n_agents`.
     """
 
     def __init__(self, scheme: Mapping[str, dict], args: SimpleNamespace):
@@ -47,6 +49,8 @@ class Policy(nn.Module):
         self._squash, self._network_deviates = args.squash, args.deviation == "network"
         self._deterministic, self._added = args.deviation == "none", args.density_epsilon
         self._bernoulli, self._log_std_offset = args.bernoulli, log(args.first_deviation)
+        # that have weights of their own
+        self._n_agents = None if args.share_params else args.n_agents
         self.branches: dict[str, Branch] = {}
         # of continuous actions that are not in one axis
         self._shapes: dict[str, tuple[int, ...]] = {}
@@ -57,6 +61,14 @@ class Policy(nn.Module):
         for path, info in scheme.items():
             if info.get("kind") == "action":
                 self._add(path, info, scheme.get(f"{path}_onehot"), masks.get(path))
+
+    def alone(self, i: int | None) -> "Policy":
+        """A copy with weights in memory of its own: of agent i of those that do not share them; None: of all."""
+        own = copy.deepcopy(self)
+        if i is not None:
+            for name, weight in self.log_std.items():
+                own.log_std[name] = nn.Parameter(weight.detach()[i : i + 1].clone())
+        return own
 
     def of(self, outputs: th.Tensor, masks: Mapping[str, th.Tensor]) -> Joint:
         """The distribution of actions.
@@ -92,7 +104,8 @@ class Policy(nn.Module):
             self.register_buffer(_buffer("centre", path), th.as_tensor((low + high) / 2), persistent=False)
             self.register_buffer(_buffer("scale", path), th.as_tensor((high - low) / 2), persistent=False)
             if not (self._network_deviates or self._deterministic):
-                self.log_std[path.replace(".", "_")] = nn.Parameter(th.full((numbers,), self._log_std_offset))
+                shape = (numbers,) if self._n_agents is None else (self._n_agents, numbers)
+                self.log_std[path.replace(".", "_")] = nn.Parameter(th.full(shape, self._log_std_offset))
         self.branches[path] = branch
         self.size += width
 

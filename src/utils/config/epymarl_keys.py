@@ -14,28 +14,18 @@ SEVERAL = {
     "obs_individual_obs": ("critic_own_obs", "critic_all_obs"),
 }
 # `critic_type` -> the critic here; with the ending NS, each agent has its own
-CRITICS = {"coma_critic": "coma", "ac_critic": "own", "cv_critic": "state"}
+CRITICS = {"coma_critic": "coma", "ac_critic": "own", "cv_critic": "state", "maddpg_critic": "maddpg"}
+CRITICS |= {"pac_critic": "pac", "pac_dcg_critic": "pac_dcg"}
 NS = "_ns"
-PAC = "EPyMARL's PAC is not here"
-MADDPG = "EPyMARL's MADDPG is not here; --config=maddpg has settings of its own (docs/off_policy.md)"
-# keys of algorithms that are not here
-WITHOUT = {
-    "reg": MADDPG,
-    **dict.fromkeys(
-        "state_value_type initial_entropy_coef final_entropy_coef entropy_end_ratio cg_edges cg_utilities_hidden_dim "
-        "cg_payoffs_hidden_dim cg_payoff_rank duelling msg_anytime msg_iterations msg_normalized".split(),
-        PAC,
-    ),
-}
+# keys that nothing reads, there either
+WITHOUT = {"duelling": "its critics do not read it"}
 # names of parts and of presets -> what to do instead
 NAMES = {
     "rnn_ns": "EPyMARL's agent rnn_ns is agent=rnn share_params=False here.",
-    "rnn_feat": f"{PAC}.",
+    "rnn_feat": "EPyMARL's agent rnn_feat is a part of critic=pac_dcg here.",
     "non_shared_mac": "EPyMARL's non_shared_mac is mac=basic_mac share_params=False here.",
     "actor_critic_learner": "EPyMARL's actor_critic_learner is learner=a2c_learner here.",
-    **dict.fromkeys(("maddpg_mac", "maddpg_learner", "maddpg_ns", "maddpg_critic", "maddpg_critic_ns"), f"{MADDPG}."),
-    **dict.fromkeys(("pac_learner", "pac_dcg_learner", "pac_ns", "pac_dcg_ns"), f"{PAC}."),
-    **dict.fromkeys(("pac_critic_ns", "pac_dcg_critic_ns", "pac_critic"), f"{PAC}."),
+    "maddpg_mac": "EPyMARL's maddpg_mac is mac=policy_mac here.",
 }
 
 
@@ -48,6 +38,8 @@ def ours_of(key: str, value: Any) -> dict[str, Any]:
     if key == "critic_type" and isinstance(value, str) and (name := CRITICS.get(value.removesuffix(NS))):
         own = value.endswith(NS)
         return {"critic": name, "share_critic_params": not own, "critic_agent_id": not own}
+    if key == "state_value_type" and isinstance(value, str) and (name := CRITICS.get(value.removesuffix(NS))):
+        return {"value_critic": name}
     return {}
 
 
@@ -69,14 +61,14 @@ def comes_from_epymarls(key: str, config: Mapping[str, Any]) -> bool:
     """Whether a key of EPyMARL's that the config has, too, gave this one its value, which no part may read."""
     return any(
         key in (own := ours_of(theirs, config.get(theirs))) and own[key] == config.get(key)
-        for theirs in (*SEVERAL, "critic_type")
+        for theirs in (*SEVERAL, "critic_type", "state_value_type")
     )
 
 
-def no_such_critic(kind: Any) -> str:
-    """The message on a `critic_type` that is not in the table."""
+def no_such_critic(kind: Any, key: str = "critic_type") -> str:
+    """The message on a `critic_type`, or another key, that is not in the table."""
     known = [f"{name}{ending}" for name in CRITICS for ending in ("", NS)]
-    return f"critic_type={quoted(kind)}: there is no such critic.{instead_of(kind) or suggestion(str(kind), known)}"
+    return f"{key}={quoted(kind)}: there is no such critic.{instead_of(kind) or suggestion(str(kind), known)}"
 
 
 def without(key: str) -> str:

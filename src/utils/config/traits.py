@@ -22,7 +22,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "learns_from": 'the agent\'s outputs that it needs: "q" or "pi_logits" (agent_output_type)',
         "takes": _TAKES,
         "mixes": 'what its mixer may mix, names of kinds; "nothing" for no mixer',
-        "values": 'the values that its critic must have: "states", "actions" or "state_actions"',
+        "values": 'the values that its critic must have: "states", "actions", "joint_actions" or another kind',
         "on_policy": "it learns only from rollouts of the newest weights",
         "needs_episodes": "it learns only from whole episodes",
         "needs_acting": "outputs of the controller that are stored with every decision, or a function of the config",
@@ -31,7 +31,8 @@ TRAITS: dict[str, dict[str, str]] = {
         "captured": "its updates can be repeated as captured graphs (cuda_graphs)",
     },
     "mixer": {
-        "mixes": 'what it mixes: "chosen_values", "joint_action" or a kind of one\'s own',
+        "mixes": 'what it mixes: "chosen_values", "choices", "joint_action" or a kind of one\'s own',
+        "sees": 'mixes="choices": what it takes beside values and states, in this order (learners/mixing.py)',
         "stepwise": "its output at a time step depends on that step alone: it is computed without padding",
         "takes": _TAKES,
     },
@@ -42,7 +43,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "needs_entities": "it must see units, by parts",
     },
     "critic": {
-        "values": 'the values that it has: "states", "actions" or "state_actions"',
+        "values": 'the values that it has: "states", "actions", "joint_actions" or another kind',
         "of_mac": "it is a part of the controller's network",
         "takes": _TAKES,
     },

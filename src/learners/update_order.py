@@ -1,0 +1,98 @@
+"""Policies that are updated one after another, each knowing the updates before it (Kuba et al. 2022, theorem 1).
+
+HAPPO, HATRPO and HAA2C are PPO, a trust region and A2C in this order.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch as th
+
+from components.sampling.fields import of_agent
+from utils.errors import ConfigError
+
+TOGETHER = "together"
+Estimates = dict[str, th.Tensor]
+
+
+class UpdateOrder:
+    """Copies of a policy to learn with: of each agent or, with `update_order=together`, one of all.
+
+    A copy has its own memory, and optimisers keep what they know of it; `turns` brings weights there and back.
+
+    Args:
+        mac: a `PolicyMAC`.
+        args: `update_order`.
+    """
+
+    def __init__(self, mac: Any, args: Any):
+        self._mac, self._random = mac, args.update_order == "random"
+        agents = [None] if args.update_order == TOGETHER else range(mac.n_agents)
+        self._copies = [(i, mac.alone(i)) for i in agents]
+
+    @property
+    def macs(self) -> list[Any]:
+        return [own for _, own in self._copies]
+
+    def turns(
+        self, batch: Any, estimates: Estimates, log_prob: Callable[[Any, Any], th.Tensor]
+    ) -> Iterator[tuple[Any, Any, Estimates]]:
+        """For each policy: its copy to update, the batch and the estimates as its agents have them.
+
+        Advantages are those of the joint policy, times the product of the ratios by which the policies before it have
+        changed the probabilities of their actions: M in eq. 9 and algorithm 1. What the copy has learned counts
+        when the next one is asked for.
+
+        Args:
+            estimates: `[B, T, n]` each, as `AdvantageEstimator.of` returns them.
+            log_prob: of a batch's actions by a controller, `[B, T, n]`.
+        """
+        order = np.random.permutation(len(self._copies)) if self._random else range(len(self._copies))
+        factor: Any = 1.0
+        for turn, number in enumerate(order, start=1):
+            i, own = self._copies[number]
+            self._bring(i, own, there=True)
+            if i is None:
+                yield own, batch, estimates
+            else:
+                mine = {key: x[..., i : i + 1] for key, x in estimates.items()}
+                one = of_agent(batch, i)
+                before = log_prob(one, own)
+                yield own, one, {**mine, "advantages": mine["advantages"] * factor}
+                if turn < len(order):  # nobody needs the last one's
+                    moved = (log_prob(one, own) - before).exp()
+                    factor = factor * th.where(mine["choices"] > 0, moved, 1.0)
+            self._bring(i, own, there=False)
+
+    @th.no_grad()
+    def _bring(self, i: int | None, own: Any, there: bool) -> None:
+        for ours, copied in zip(self._mac.parameters(), own.parameters(), strict=True):
+            ours = ours if i is None else ours[i]
+            to, of = (copied, ours) if there else (ours, copied)
+            to.copy_(of.view_as(to))
+
+
+def check(config: Mapping[str, Any]) -> None:
+    """Refuse what policies with updates of their own do not go with; the trait `check` of learners.
+
+    Raises:
+        ConfigError: names the key and a remedy.
+    """
+    order = config.get("update_order", TOGETHER)
+    if order == TOGETHER:
+        if config["learner"] == "trpo_learner" and config["critic"] == "trunk":
+            raise ConfigError(
+                "critic=trunk is a part of the policy, whose step learner=trpo_learner makes alone. Use critic=own."
+            )
+        return
+    why = f"update_order={order} updates the policy of one agent after another"
+    if config["mac"] != "policy_mac":
+        raise ConfigError(f"{why}, which mac={config['mac']} cannot take apart. Use mac=policy_mac.")
+    if config.get("share_params", True):
+        raise ConfigError(f"{why}, but with share_params=True there is one for all. Use share_params=False.")
+    if config["critic"] == "trunk":
+        raise ConfigError(f"{why}, and critic=trunk is a part of each. Use a critic of its own, such as critic=state.")
+    for key in ("recompute_advantages", "normalise_advantages_per_minibatch"):
+        if config.get(key):
+            raise ConfigError(f"{why}, from advantages that are estimated once. Use {key}=False.")
