@@ -30,6 +30,8 @@ class PackedSteps:
     in_place: bool = False
     # where memories start within a sequence: nowhere
     starts = None
+    # those of steps that `take` leaves
+    axes = 1
 
     @classmethod
     def of(cls, filled: th.Tensor) -> "PackedSteps | None":
@@ -103,6 +105,7 @@ class RolloutSteps:
     starts: th.Tensor
     batch_size: int
     length: int
+    axes = 1
 
     @property
     def sizes(self) -> list[int]:
@@ -133,6 +136,8 @@ def _pack(first: th.Tensor, lengths: th.Tensor) -> tuple[th.Tensor, list[int], t
 
 class AllSteps:
     """Every step of a batch where it is, padding included."""
+
+    axes = 2
 
     def take(self, x: th.Tensor) -> th.Tensor:
         return x

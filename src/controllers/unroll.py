@@ -111,6 +111,11 @@ class BatchUnroll:
             return unroll_mac(mac, self.batch)
         return mac.unroll_packed(self._inputs, self.avail_actions)
 
+    @property
+    def axes(self) -> int:
+        """The number of axes of `steps`."""
+        return self._steps.axes
+
     def take(self, x: th.Tensor) -> th.Tensor:
         return self._steps.take(x)
 

@@ -100,8 +100,8 @@ def watched(learner: Any, batches: list[Any], t_env: int = 0) -> Watched:
     finally:
         for hook in hooks:
             hook.remove()
-    if not seen.first:  # perhaps of gradients that it computes itself
-        seen.learned = {name for name, weight in weights.items() if not th.equal(weight, before[name])}
+    # of gradients that it computes itself
+    seen.learned |= {name for name, weight in weights.items() if not th.equal(weight, before[name])}
     return seen
 
 

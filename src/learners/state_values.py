@@ -100,7 +100,7 @@ class StateValues:
         if self.shared_trunk:
             return unroll.spread(self._of_outputs(outputs))
         field = self._normalised(lambda key: unroll.take(field_of(sample, key)))
-        return unroll.spread(self._forward(self._critic.values, field, 1 if unroll.packed else 2))
+        return unroll.spread(self._forward(self._critic.values, field, unroll.axes))
 
     def _of_outputs(self, outputs: th.Tensor) -> th.Tensor:
         values = self._critic.of_outputs(outputs)

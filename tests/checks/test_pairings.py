@@ -32,7 +32,8 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
     critics, values = REGISTRIES["critic"], REGISTRIES["learner"].entry(learner).traits.get("values")
     parts["critic"] = next((name for name in critics if critics.entry(name).traits["values"] == values), "coma")
     if agents := REGISTRIES["learner"].entry(learner).traits.get("agents"):
-        parts |= {"agent": agents[0], "obs_last_action": False}
+        controllers = REGISTRIES["learner"].entry(learner).traits["controllers"]
+        parts |= {"mac": controllers[0], "agent": agents[0], "obs_last_action": False}
     elif "continuous" not in REGISTRIES["learner"].entry(learner).traits.get("takes", ()):
         parts["mac"] = REGISTRIES["learner"].entry(learner).traits.get("controllers", ["basic_mac"])[0]
     elif controllers := REGISTRIES["learner"].entry(learner).traits.get("controllers"):

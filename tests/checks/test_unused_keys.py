@@ -82,7 +82,7 @@ def test_a_run_says_it(caplog):
 
 
 def _read_by(cls):
-    """Config keys that stand in a function, or in the methods of a class, the functions beside it and their helpers."""
+    """Config keys that stand in a function, or in the methods of a class, in what it uses beside it, and in helpers."""
     if inspect.isfunction(cls):
         return set(re.findall(r"\bargs\)?\.([a-z_]\w*)", inspect.getsource(cls)))
     ours = [c for c in cls.__mro__ if c.__module__.split(".")[0] not in ("abc", "builtins", "torch", "typing")]
@@ -91,14 +91,21 @@ def _read_by(cls):
     beside = [
         f for m in modules for _, f in inspect.getmembers(sys.modules[m], inspect.isfunction) if f.__module__ == m
     ]
-    text = "".join([*map(_source, helpers), *map(inspect.getsource, beside), *_methods(ours)])
+    methods = list(_methods(ours))
+    parts = [
+        c
+        for m in modules
+        for name, c in inspect.getmembers(sys.modules[m], inspect.isclass)
+        if c.__module__ == m and c not in ours and any(re.search(rf"\b{name}\(", text) for text in methods)
+    ]
+    text = "".join([*map(_source, helpers), *map(inspect.getsource, [*beside, *parts]), *methods])
     return set(re.findall(r"\bargs\.([a-z_]\w*)", text))
 
 
 def _helpers(source):
     """The modules that learners and controllers leave some keys to, and those of these."""
     names = r"components\.noise|controllers\.inputs|learners\.(?:advantages|n_step|standardisation)"
-    names += r"|modules\.policies\.policy|modules\.critics\.team_inputs|components\.buffers\.transition_room"
+    names += r"|modules\.mixers\.central|modules\.policies\.policy|modules\.critics\.team_inputs|components\.buffers\.transition_room"
     found = set(re.findall(rf"^from ({names}) import", source, re.MULTILINE))
     return found.union(*(_helpers(_source(module)) for module in found))
 
@@ -165,8 +172,8 @@ def foreign(monkeypatch):
 
 def test_names_that_a_foreign_part_may_know(foreign):
     """QPLEX's learner makes the mixer "dmaq" itself; MADDPG's controller has no selector; each reads its own keys."""
-    assert warned(learner="dmaq", mixer="dmaq_qatten", num_kernel=4, epochs=3) == [
-        "mixer=dmaq_qatten is not registered; learner=dmaq is not built in and may know it."
+    assert warned(learner="dmaq", mixer="dmaq", num_kernel=4, epochs=3) == [
+        "mixer=dmaq is not registered; learner=dmaq is not built in and may know it."
     ]
     assert warned(learner="dmaq", critic="comma") == [
         "critic=comma is not registered; learner=dmaq is not built in and may know it. Did you mean 'coma'?"

@@ -66,10 +66,10 @@ def test_who_reads_a_key():
     assert "read by  every learner\n" in option_help("gamma")
     assert "read by  every run\n" in option_help("t_max")
     assert "read by  vector_env=workers\n" in option_help("envs_per_worker")
-    assert "mixer=qtran_base\n" in option_help("rnn_hidden_dim")
+    assert "mixer=qtran_base, qtran_alt\n" in option_help("rnn_hidden_dim")
     assert "values   a number, 0 or more, or null\n" in option_help("lr_finish")
     assert "values   a whole number, at least 1, at most 65536\n" in option_help("epochs")
-    assert "vdn, qmix, qtran_base" in option_help("mixer")
+    assert "vdn, qmix, nmix" in option_help("mixer")
 
 
 def test_an_unknown_key_is_refused_with_the_nearest(capsys):

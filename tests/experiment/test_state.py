@@ -46,9 +46,12 @@ SMALL = {
 def cases():
     """Every learner with every way of acting that it takes."""
     for learner in sorted(learners):
-        on_policy = learners.entry(learner).traits.get("on_policy")
+        traits = learners.entry(learner).traits
+        on_policy = traits.get("on_policy")
+        # acting beside learning would draw from the same random numbers
+        together = on_policy or traits.get("check") == "learners.options:check_draws"
         for name in sorted(ways_of_acting):
-            if not (on_policy and lag_of(name)):
+            if not (together and lag_of(name)):
                 changes = (
                     {"buffer_size": 2} if on_policy else {"samples_per_insert": 0.7, "runner": "episodes_continuous"}
                 )

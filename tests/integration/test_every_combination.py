@@ -92,6 +92,9 @@ def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algo
     changes = {"runner": "episode"}
     if environment in ONE_STEP and preset_on_lbf(algorithm).get("train_on_padding"):
         changes["train_on_padding"] = False
+    if environment in ONE_STEP and preset_on_lbf(algorithm)["learner"] == "trpo_learner":
+        # a rollout has one step here, whose advantage, standardised, is 0; nothing else moves the policy
+        changes["normalise_advantages"] = False
     assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
 
 

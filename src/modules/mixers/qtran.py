@@ -21,11 +21,8 @@ class QTranBase(nn.Module):
         self.n_agents = args.n_agents
         self.n_actions = args.n_actions
         self.state_dim = int(np.prod(args.state_shape))
-        self.arch = args.qtran_arch
         self.embed_dim = args.mixing_embed_dim
 
-        if self.arch not in ("coma_critic", "qtran_paper"):
-            raise ValueError(f"qtran_arch is 'qtran_paper' or 'coma_critic', not '{self.arch}'")
         if args.network_size not in ("small", "big"):
             raise ValueError(f"network_size is 'small' or 'big', not '{args.network_size}'")
 
@@ -37,6 +34,9 @@ class QTranBase(nn.Module):
         )
 
     def _joint_network(self, encoding_dim: int) -> nn.Sequential:
+        self.arch = self.args.qtran_arch
+        if self.arch not in ("coma_critic", "qtran_paper"):
+            raise ValueError(f"qtran_arch is 'qtran_paper' or 'coma_critic', not '{self.arch}'")
         of_actions = encoding_dim if self.arch == "qtran_paper" else self.n_agents * self.n_actions
         return self._value_network(self.state_dim + of_actions)
 
