@@ -4,11 +4,11 @@ from cli.command import program, start
 
 
 def _browse(words: list[str]) -> None:
-    from browser.packages import require
     from browser.page.server.arguments import parse_arguments
+    from utils.page_packages import PAGE, require
 
     options = parse_arguments(words)
-    require("browse.py", "scipy", "plotly", "dash", "dash_ag_grid", "waitress")
+    require("browse.py", *PAGE)
     from browser.page.server.serving import serve
 
     try:

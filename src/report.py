@@ -4,8 +4,8 @@ from cli.command import program, start
 
 
 def _report(words: list[str]) -> None:
-    from browser.packages import require
     from browser.report.arguments import parse_arguments
+    from utils.page_packages import require
 
     options = parse_arguments(words)  # --help needs no packages
     require("report.py", "scipy", "plotly")

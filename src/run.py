@@ -39,6 +39,7 @@ from utils.config.renamed_keys import note_of_former_names, with_new_names
 from utils.errors import ConfigError, MusterError
 from utils.numbers.random_streams import seed_everything
 from utils.own_commands import as_typed
+from utils.page_packages import PAGE, REQUIREMENTS, missing
 from utils.processes.allocation import keep_freed_memory
 from utils.processes.available_memory import memory_errors_explained
 from utils.processes.stop_signals import StopSignals
@@ -226,7 +227,11 @@ def _next_commands(args: SimpleNamespace) -> str:
     if os.path.isdir(os.path.join(root, MODELS, args.unique_token)):
         commands[watch] = "plays its best model"
     if os.path.isdir(os.path.join(root, RUNS, args.unique_token)):
-        commands[browse] = "shows its curves"
+        if browse.startswith("make") or not missing(*PAGE):
+            commands[browse] = "shows its curves"
+        else:
+            commands[as_typed(f"pip install -r {REQUIREMENTS}")] = "installs the page, once"
+            commands[browse] = "then shows its curves"
     if not commands:
         return ""
     width = max(map(len, commands))

@@ -102,7 +102,7 @@ class _Record(SimpleNamespace):
 
 def show(results: Path, replay: Path, open_browser: bool = True) -> None:
     """Open the page (docs/browser.md) at a replay; it is served until Ctrl+C, if it is not already."""
-    from browser.packages import require
+    from utils.page_packages import require
 
     try:
         require("The replay page", "scipy", "plotly", "dash", "dash_ag_grid", "waitress")

@@ -15,7 +15,7 @@ def check_summary(config: Mapping[str, Any]) -> None:
         ConfigError: which one, and how to install it.
     """
     if config["summary"]:
-        from browser.packages import require
+        from utils.page_packages import require
 
         require("summary=True", "scipy", "plotly")
 

@@ -121,6 +121,18 @@ def test_the_mark_is_away_while_a_run_trains_on(here):
     folder.close()
 
 
+def test_what_the_page_needs_is_named_before_the_page(here, capsys, monkeypatch):
+    monkeypatch.setattr("run.missing", lambda *modules: ["dash"])
+    monkeypatch.setenv("MUSTER_COMMAND", "./muster")
+    assert main([*WORDS, "run_name=first"]) == 0
+    lines = [line.split("  ")[1:] for line in capsys.readouterr().out.partition("Next:\n")[2].splitlines()[:3]]
+    assert [(words[0], words[-1].strip()) for words in lines] == [
+        ("./muster watch latest", "plays its best model"),
+        ("./muster pip install -r requirements-browser.txt", "installs the page, once"),
+        ("./muster browse", "then shows its curves"),
+    ]
+
+
 def test_a_finished_run_keeps_its_last_checkpoint_and_its_last_and_best_models(here, capsys):
     """By default; `test_a_finished_run_can_be_made_longer` shows that a longer run is then exact."""
     assert main([*WORDS, "run_name=first"]) == 0

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from browser.packages import require
 from browser.report.arguments import Options
 from browser.report.content import Metric
 from browser.report.writing import write_report
+from utils.page_packages import require
 
 
 def report(options: Options, more: Callable[[Sequence[Metric]], str] | None = None) -> None:

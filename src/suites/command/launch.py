@@ -6,7 +6,6 @@ import sys
 import time
 from functools import partial
 
-from browser.packages import REQUIREMENTS, missing
 from suites.command.chosen import chosen
 from suites.command.estimate import forecast_text
 from suites.command.hints import command
@@ -34,6 +33,7 @@ from utils.config.renamed_keys import note_of_former_names
 from utils.console import fitted, terminal_width
 from utils.errors import ConfigError, MusterError
 from utils.own_modules import door, door_command
+from utils.page_packages import REQUIREMENTS, missing
 from utils.plain_values import counted
 from utils.processes.ray_cluster import require_ray
 from utils.processes.stop_signals import Interrupted

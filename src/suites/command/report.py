@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from browser.packages import require
 from suites.command.hints import command
 from suites.state.runs import DONE, DROPPED, RUNNING, STOPPED
 from suites.state.scores import TrialRow, trial_rows
@@ -14,6 +13,7 @@ from suites.state.table import live
 from suites.state.trials import AXIS, MINIMIZE, SearchPlan
 from utils.command_line import OptionParser
 from utils.errors import ConfigError
+from utils.page_packages import require
 from utils.plain_values import counted
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 import argparse
 from pathlib import Path
 
-from browser.packages import require
 from browser.reading import Results, Run
 from suites.command.hints import command
 from suites.state.runs import DONE, SuiteRun
 from suites.state.state import Attempt, SuiteFolder
 from suites.tables.curves import ENDING, CurveFile, RunCurve, read_curves, write_curves
 from utils.errors import ConfigError, MusterError
+from utils.page_packages import require
 from utils.plain_values import counted
 
 # settings of a run that say nothing about its setting

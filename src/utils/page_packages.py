@@ -1,4 +1,4 @@
-"""The packages that a part of the browser needs and a run does not."""
+"""The packages that the run browser, its reports and figures need and a run does not."""
 
 import importlib.util
 
@@ -6,6 +6,8 @@ from utils.errors import ConfigError
 from utils.processes.interpreter import lacking, without_package
 
 REQUIREMENTS = "requirements-browser.txt"
+# of the page of runs
+PAGE = ("scipy", "plotly", "dash", "dash_ag_grid", "waitress")
 
 
 def missing(*modules: str) -> list[str]:
