@@ -18,6 +18,7 @@ from small_training import (
     SCHEDULES,
     SOURCES,
     UPDATES,
+    choice_of_parts,
     episode_limit,
     needs_continuous_actions,
     preset_of,
@@ -54,8 +55,7 @@ def _on(environments, algorithms):
     """One preset for each choice of parts on all environments; the others, which differ in numbers, on one each."""
     seen, others = set(), 0
     for algorithm in sorted(algorithms, key=len):
-        config = preset_on_lbf(algorithm)
-        parts = tuple(config.get(key) for key in REGISTRIES if key not in ("env", "runner"))
+        parts = choice_of_parts(algorithm)
         if parts not in seen:
             seen.add(parts)
             # the three races of SMACv2, whose episodes are the longest, in turn

@@ -16,11 +16,12 @@ from gpu_runs import (
     trained_with_children,
     waits_and_sends,
 )
-from utils.config.merging import config_names
+from small_training import one_of_each_choice
 
 pytestmark = pytest.mark.slow
 
 # what acts, learns and keeps experience in each way that there is
+PRESETS = one_of_each_choice("share_params")
 KINDS = ["qmix", "coma", "ippo", "sac_discrete", "iqn", "enn_ppo"]
 
 
@@ -32,7 +33,7 @@ def _same(there, here):
         assert there[key] == pytest.approx(here[key], rel=1e-3, abs=1e-5, nan_ok=True), key
 
 
-@pytest.mark.parametrize("algorithm", config_names("algs"))
+@pytest.mark.parametrize("algorithm", PRESETS)
 def test_every_preset_trains_there_as_on_the_cpu(algorithm):
     config = config_of(algorithm)
     _same(on_gpu(trained, on_card(config), "gpu"), trained(config, "cpu"))
@@ -228,24 +229,22 @@ TWO_NETWORKS = Most(update=(0, 85))
 # each agent's policy sees the rollout before and after its updates, as each trial of a line search does
 IN_TURN = Most(update=(0, 34))
 COUNTS = {
-    **dict.fromkeys(("ddpg", "td3", "maddpg", "sac", "sac_discrete", "sac_v1", "masac"), ONE_STEP),
-    **dict.fromkeys(
-        ("c51", "qr_dqn", "iqn", "iqn_race", "iqn_race_pictures", "iqn_mini_race", "linesight"), KEEPS_BEST
-    ),
-    **dict.fromkeys(("ippo", "ippo_lbf", "mappo", "mappo_mpe", "mappo_rware"), MINIBATCHES),
+    **dict.fromkeys(("td3", "maddpg", "sac", "masac"), ONE_STEP),
+    **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
+    **dict.fromkeys(("ippo", "mappo", "mappo_mpe"), MINIBATCHES),
     **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),
     **{f"epymarl_{name}": MINIBATCHES for name in ("ippo", "ippo_ns", "mappo", "mappo_ns")},
-    **dict.fromkeys(("ippo_smac", "mappo_smac"), TWO_NETWORKS),
+    "ippo_smac": TWO_NETWORKS,
     # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one
     "enn_ppo": Most(decision=(2, 10.3), update=(0, 48)),
     **dict.fromkeys(("ia2c", "maa2c"), Most(update=(0, 4))),
     **dict.fromkeys(("happo", "hatrpo", "haa2c", "trpo"), IN_TURN),
 }
 # shorter rollouts, so that there are several
-SHORTER = {name: {"rollout_steps": 20} for name in ("ippo_smac", "mappo_smac")}
+SHORTER = {"ippo_smac": {"rollout_steps": 20}}
 
 
-@pytest.mark.parametrize("algorithm", config_names("algs"))
+@pytest.mark.parametrize("algorithm", PRESETS)
 def test_no_preset_waits_for_the_card_or_sends_to_it_more_often_than_that(algorithm):
     """Statistics and an optimiser's first step apart."""
     config = on_card(config_of(algorithm, **SHORTER.get(algorithm, {})))

@@ -29,9 +29,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import backend_registration
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map
 
 import pretend_graphs
+from pretend_graphs import leaves, mapped
 
 # what the card must answer: a number taken from it, a copy from it, and results whose size it decides
 ANSWERS = ("item", "to_cpu", "by_size", "index_by_mask")
@@ -155,7 +155,7 @@ def _enter() -> None:
 class _Kernels(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        touched = any(isinstance(x, CardTensor) for x in tree_flatten((args, kwargs))[0])
+        touched = any(isinstance(x, CardTensor) for x in leaves((args, kwargs)))
         return _compute(func, args, kwargs) if touched or _is_card(kwargs.get("device")) else func(*args, **kwargs)
 
 
@@ -166,7 +166,7 @@ class _Calls(TorchFunctionMode):
         if found is not None:
             return None if found is NOTHING else found
         if func in RECURRENT and isinstance(args[0], CardTensor):
-            states = [x for x in tree_flatten(args[1:3])[0] if isinstance(x, CardTensor)]
+            states = [x for x in leaves(args[1:3]) if isinstance(x, CardTensor)]
             if any(not x.is_contiguous() for x in states):
                 raise RuntimeError("rnn: hx is not contiguous")
         return func(*args, **kwargs)
@@ -175,7 +175,7 @@ class _Calls(TorchFunctionMode):
 def _compute(func, args, kwargs):
     """An operation of which a tensor is on the card, or is to be made there."""
     kwargs = dict(kwargs)
-    tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, th.Tensor)]
+    tensors = [x for x in leaves((args, kwargs)) if isinstance(x, th.Tensor)]
     on_card = any(isinstance(x, CardTensor) for x in tensors)
     if func is aten._local_scalar_dense.default:
         counts.note("item")
@@ -216,7 +216,7 @@ def _compute(func, args, kwargs):
     def on_the_card(x):
         return known[id(x)] if id(x) in known else CardTensor(x, card) if isinstance(x, th.Tensor) else x
 
-    return tree_map(on_the_card, out)
+    return mapped(on_the_card, out)
 
 
 def _copied(tensor, kwargs, from_card):

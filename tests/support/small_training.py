@@ -9,6 +9,7 @@ import torch as th
 from checks import check_config
 from checks.options import completed
 from checks.parts import ChosenParts
+from checks.registries import REGISTRIES
 from cli.compose import compose_config
 from cli.statistics import is_described
 from envs import REGISTRY as environments
@@ -71,6 +72,20 @@ def preset_on_lbf(algorithm):
 def preset_of(learner):
     """The plainest preset of a learner: the one of the shortest name."""
     return next(name for name in sorted(config_names("algs"), key=len) if preset_on_lbf(name)["learner"] == learner)
+
+
+def choice_of_parts(algorithm, *keys):
+    """The parts that a preset is of, its runner apart, and its values of some keys."""
+    config = preset_on_lbf(algorithm)
+    return tuple(config.get(key) for key in (*REGISTRIES, *keys) if key not in ("env", "runner"))
+
+
+def one_of_each_choice(*keys):
+    """The plainest preset of each choice of parts; the others differ from one of them in numbers."""
+    found = {}
+    for name in sorted(config_names("algs"), key=len):
+        found.setdefault(choice_of_parts(name, *keys), name)
+    return sorted(found.values())
 
 
 def suited(config, settings):
