@@ -16,6 +16,7 @@ from hypothesis import settings
 
 import forked
 import quicker_runs  # noqa: F401
+from own_parts import registries_restored
 from utils.processes import child_process
 from utils.tensors import lazy_dynamo
 
@@ -65,6 +66,13 @@ lazy_dynamo.defer()
 SPAWN = child_process.CONTEXT
 if os.name == "posix":
     child_process.CONTEXT = forked.CONTEXT
+
+
+@pytest.fixture(autouse=True)
+def no_parts_left():
+    """No test sees the parts that another one has registered, by a plugin say."""
+    with registries_restored():
+        yield
 
 
 @pytest.fixture

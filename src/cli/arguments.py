@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from utils.config.merging import CHOOSING, config_names, config_path, flatten, parameter_names, recursive_dict_update
+from utils.config.merging import CHOOSING, choose_one, config_path, flatten, recursive_dict_update
 from utils.errors import ConfigError
 from utils.files.written_numbers import with_texts
 from utils.nearest import suggestion
@@ -208,8 +208,7 @@ def _require_choices(ours: argparse.Namespace) -> None:
         if name is None:
             if option == "--env-config" and _may_choose(config_path(ours.config, "algs")):
                 continue
-            names = config_names("envs") if option == "--env-config" else [*config_names("algs"), *parameter_names()]
-            raise ConfigError(f"{option} is missing. Choose one of: {', '.join(names)}.")
+            raise ConfigError(f"{option} is missing. {choose_one('envs' if option == '--env-config' else 'algs')}")
 
 
 def _may_choose(path: Path) -> bool:

@@ -17,7 +17,7 @@ from cli.parameter_files import load_parameters
 from utils.config.merging import (
     CHOOSING,
     CONFIG_DIR,
-    config_names,
+    choose_one,
     config_path,
     default_config,
     flatten,
@@ -199,8 +199,7 @@ def with_own_defaults(config: Mapping[str, Any], settings: Mapping[str, Any]) ->
 
 def _environment_of(path: Path, config: Mapping[str, Any]) -> str:
     if not isinstance(config.get("env"), str):
-        names = ", ".join(config_names("envs"))
-        raise ConfigError(f"--env-config is missing, and {path} chooses no environment. Choose one of: {names}.")
+        raise ConfigError(f"--env-config is missing, and {path} chooses no environment. {choose_one('envs')}")
     return config["env"]
 
 

@@ -12,7 +12,7 @@ from cli.probe_configs import CONTINUOUS, UnsuitedError, config_of, without_memo
 from envs.contract.arguments import require_choice
 from envs.probes import GAMES
 from run import run
-from utils.config.merging import config_names, parameter_names
+from utils.config.merging import choose_one, config_names, parameter_names
 from utils.errors import ConfigError, MusterError
 from utils.processes.stop_signals import Interrupted
 
@@ -104,7 +104,7 @@ class _Figures:
 def require_config(name: str | None) -> str:
     """The algorithm's name. Raises ConfigError: there is none."""
     if not name:
-        raise ConfigError(f"--config is missing. Choose one of: {', '.join(presets())}.")
+        raise ConfigError(f"--config is missing. {choose_one('algs')}")
     return name
 
 

@@ -19,7 +19,7 @@ def changed(*settings, base=QMIX):
 
 CATALOGUE = [
     # files and options
-    case(["--config=qmxi", "--env-config=two_step"], "--config=qmxi", "Did you mean 'qmix'?", "vdn_smac"),
+    case(["--config=qmxi", "--env-config=two_step"], "=qmxi", "Did you mean 'qmix'?", "--list algorithms shows all"),
     case(["--config=qmix", "--env-config=two_stpe"], "--env-config=two_stpe", "Did you mean 'two_step'?", "lbf"),
     case(["--config=none.yaml", "--env-config=two_step"], "no config file none.yaml"),
     case(["--config=../envs/sc2", "--env-config=two_step"], "--config=../envs/sc2"),

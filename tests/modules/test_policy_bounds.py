@@ -11,7 +11,8 @@ from modules.policies.policy import Policy
 from utils.errors import ConfigError
 
 INF = np.inf
-ARGS = {"deviation": "parameter", "first_deviation": 1.0, "density_epsilon": 0.0, "bernoulli": False}
+ARGS = {"deviation": "parameter", "first_deviation": 1.0, "share_params": True}
+ARGS |= {"density_epsilon": 0.0, "bernoulli": False}
 
 
 def policy(low, high, squash="clip", numbers=4):

@@ -23,7 +23,8 @@ from utils.config.merging import config_names, recursive_dict_update
 from watched_training import watch_updates
 
 # episodes of a few steps, or of few agents, where an environment has an argument for that
-SHORT = {name: {"time_limit": 5} for name in ("lbf", "mpe", "gymnasium", "racing")}
+TIMED = ("lbf", "mpe", "rware", "overcooked", "pressureplate", "capturetarget", "boxpushing", "gymnasium", "racing")
+SHORT = {name: {"time_limit": 5} for name in TIMED}
 SHORT["entities"] = {"episode_limit": 5}
 SHORT |= {
     f"skirmish_v2_{race}": {"capability_config": {"n_units": 2, "n_enemies": 2}}

@@ -12,13 +12,17 @@ from utils.config.epymarl_keys import PRESETS, instead_of
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 from utils.files.yaml_files import load_yaml
-from utils.nearest import nearest, suggestion
+from utils.nearest import did_you_mean, nearest, suggestion
 from utils.own_modules import HOME
 from utils.plain_values import quoted
 
 CONFIG_DIR = HOME / "config"
 # an algorithm's configs that are no YAML, and may choose the environment: parameter files, and those of enn-trainer
 CHOOSING = (".py", ".ron")
+# names in a message
+MOST_NAMED = 40
+EXAMPLES = {"algs": ("qmix", "mappo"), "envs": ("skirmish", "lbf")}
+LISTED_AS = {"algs": "algorithms", "envs": "environments"}
 
 
 def config_names(family: str) -> list[str]:
@@ -29,6 +33,18 @@ def config_names(family: str) -> list[str]:
 def parameter_names() -> list[str]:
     """The names of parameter files, in Python, that `--config` takes besides."""
     return sorted(path.stem for path in (CONFIG_DIR / "algs").glob("*.py"))
+
+
+def choose_one(family: str) -> str:
+    """The end of a message where none is named: which there are, or of many where they are listed."""
+    names = config_names(family) + (parameter_names() if family == "algs" else [])
+    if len(names) <= MOST_NAMED:
+        return f"Choose one of: {', '.join(names)}."
+    return f"Choose one, such as {' or '.join(EXAMPLES[family])}: {_all_of(family, len(names))}."
+
+
+def _all_of(family: str, count: int) -> str:
+    return f"python src/main.py --list {LISTED_AS[family]} shows all {count}"
 
 
 def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), key: str = "") -> Path:
@@ -78,9 +94,11 @@ def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), 
     elsewhere = [Path(folder, room, f"config/{family}", f"{name}.yaml") for folder in folders for room in ("", "src")]
     if at := next((path for path in elsewhere if os.path.isfile(path)), None):
         raise ConfigError(f"{key}: there is no config/{family}/{given}.yaml{nor}. Name your own by its path: {at}")
-    raise ConfigError(
-        f"{key}: there is no config/{family}/{given}.yaml{nor}.{instead_of(name) or suggestion(name, sorted({*names}))}"
-    )
+    names = sorted({*names})
+    if not (hint := instead_of(name)):
+        many = len(names) > MOST_NAMED
+        hint = f"{did_you_mean(name, names)} {_all_of(family, len(names))}." if many else suggestion(name, names)
+    raise ConfigError(f"{key}: there is no config/{family}/{given}.yaml{nor}.{hint}")
 
 
 def _python_file(name: str, folders: Sequence[str | Path]) -> str:
