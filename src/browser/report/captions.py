@@ -22,7 +22,6 @@ def captions_of(metric: Metric, options: Options) -> dict[str, str]:
     runs = _counts({label: [cell.n for cell in row.values() if cell.n] for label, row in metric.matrix.items()})
     pooled = _counts({label: [one.n] for label, one in next(iter(metric.aggregates.values()), {}).items()})
     table = f"{score}: {mean_title(cells)}, {runs} on each map."
-    named = [name for name in metric.curves if name != NO_MAP]
     made = {
         "curves": _of_curves(metric, list(metric.curves), options) if metric.curves else "",
         "matrix": table + " The best of each map is bold.",
@@ -33,7 +32,7 @@ def captions_of(metric: Metric, options: Options) -> dict[str, str]:
         "improvement": f"Probability that a run of X has a higher score than one of Y ({in_sentence(score)}), averaged "
         f"over maps, with {_BOOTSTRAP}; n counts the runs of both.",
     }
-    return made | {f"curves_{name}": _of_curves(metric, [name], options) for name in named or metric.curves}
+    return made | {f"curves_{name}": _of_curves(metric, [name], options) for name in metric.curves}
 
 
 def _of_curves(metric: Metric, maps: list[str], options: Options) -> str:

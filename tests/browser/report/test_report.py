@@ -226,6 +226,16 @@ def test_runs_without_any_statistic_make_a_report_too(tmp_path):
     assert ">Runs<" in report(tmp_path, tmp_path)
 
 
+def test_a_run_whose_record_is_broken_stands_beside_the_others(tmp_path):
+    """It has values, and no map."""
+    for run_id, value in enumerate((1.0, 3.0)):
+        write_run(tmp_path, run_id, config={"seed": run_id}, info={"unique_token": f"t{run_id}"})
+        write_log(tmp_path, f"t{run_id}", [(0, 0, 0, "test_return_mean", value)])
+    (tmp_path / "sacred" / "1" / "info.json").write_text("{")
+    page = report(tmp_path, tmp_path, "--pdf", str(tmp_path / "figures"))
+    assert "on two_step: " in page and len(figures_of(page)) >= 3
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
