@@ -6,6 +6,7 @@ from typing import Any
 from checks.options import declared
 from checks.registries import REGISTRIES
 from cli.env_arguments import arguments, as_word
+from cli.presets import Preset, by_group
 from envs.families import COMPILED, ELSEWHERE, FAMILIES
 from utils.config.merging import CONFIG_DIR, config_names, parameter_names
 from utils.config.registry import loaded_plugins
@@ -46,7 +47,7 @@ def listing(name: str = "") -> str:
         ConfigError: there is no such name.
     """
     algorithms = [
-        ("Algorithms (--config=...)", _config_lines("algs")),
+        *_algorithms(),
         ("Parameter files (--config=..., with a control panel)", _parameter_lines()),
     ]
     if name == ALGORITHMS:
@@ -65,12 +66,12 @@ def listing(name: str = "") -> str:
 
 
 def _blocks(sections: list[tuple[str, list[tuple[str, str]]]]) -> str:
-    width = max(len(name) for _, lines in sections for name, _ in lines)
-    blocks = [
-        "\n".join([title, *(f"  {name:<{width}}  {text}".rstrip() for name, text in lines)])
-        for title, lines in sections
-    ]
-    return "\n\n".join(blocks)
+    return "\n\n".join(_block(*section) for section in sections)
+
+
+def _block(title: str, lines: list[tuple[str, str]]) -> str:
+    width = max(len(name) for name, _ in lines)
+    return "\n".join([title, *(f"  {name:<{width}}  {text}".rstrip() for name, text in lines)])
 
 
 def _section(key: str) -> tuple[str, list[tuple[str, str]]]:
@@ -125,6 +126,17 @@ def _families() -> list[tuple[str, list[tuple[str, str]]]]:
         ("Other packages, and what installs them", absent),
         ("Not beside today's packages", [*ELSEWHERE.items()]),
     ]
+
+
+def _algorithms() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Presets by group, with the actions that each learns."""
+    found = by_group()
+    return [(f"{title} (--config=...)", [_preset_line(group, one) for one in group]) for title, group in found.items()]
+
+
+def _preset_line(group: list[Preset], one: Preset) -> tuple[str, str]:
+    width = max(len(other.actions) for other in group)
+    return one.name, f"{one.actions:<{width}}  {one.title}"
 
 
 def _parameter_lines() -> list[tuple[str, str]]:

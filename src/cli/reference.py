@@ -13,7 +13,7 @@ from checks.options import ROOMS, readings
 from checks.registries import AUTO, REGISTRIES
 from cli import env_arguments, statistics
 from cli.env_arguments import PREFIX, TYPES, Argument, as_word
-from cli.presets import all_presets
+from cli.presets import by_group
 from envs import about, live_options
 from utils.config.merging import CONFIG_DIR, shared_defaults
 from utils.config.options import FREE, SHARED, Option
@@ -202,12 +202,15 @@ def reference() -> str:
 
 def _presets() -> str:
     """The table of algorithms."""
-    rows = [
-        _row((f"`{one.name}`", _plain(one.title), one.actions, one.data, f"`{one.learner}`", one.first_keys))
-        for one in all_presets()
-    ]
     head = f"{_row(PRESET_COLUMNS)}\n{_row(['---'] * len(PRESET_COLUMNS))}"
-    return PRESETS_HEAD + f"{head}\n" + "\n".join(rows) + "\n"
+    tables = []
+    for title, group in by_group().items():
+        rows = [
+            _row((f"`{one.name}`", _plain(one.title), one.actions, one.data, f"`{one.learner}`", one.first_keys))
+            for one in group
+        ]
+        tables.append("\n".join([f"### {title}\n", head, *rows, ""]))
+    return PRESETS_HEAD + "\n".join(tables)
 
 
 def _environments() -> str:

@@ -11,6 +11,7 @@ from checks.registries import REGISTRIES
 from cli.arguments import parse_arguments
 from cli.help import page
 from cli.listing import listing
+from cli.presets import KINDS, PROGRAMS
 from envs.skirmish.maps import map_names
 from envs.skirmish.options import Options
 from main import main
@@ -23,10 +24,11 @@ MAIN = Path(__file__).resolve().parents[2] / "src" / "main.py"
 
 
 def test_every_choice_is_listed_on_an_aligned_line_with_a_description():
-    lines = [line for line in listing().splitlines() if line.startswith("  ")]
-    column = {len(line) - len(line[2:].split(maxsplit=1)[1]) for line in lines}
-    assert len(column) == 1
-    names = [line.split()[0] for line in lines]
+    names = []
+    for block in listing().split("\n\n"):
+        lines = block.splitlines()[1:]
+        assert len({len(line) - len(line[2:].split(maxsplit=1)[1]) for line in lines}) == 1, block
+        names += [line.split()[0] for line in lines]
     for name in [*config_names("algs"), *config_names("envs"), *(n for r in REGISTRIES.values() for n in r)]:
         assert name in names
 
@@ -87,6 +89,16 @@ def test_pages_load_neither_torch_nor_sacred():
     assert "'cli.listing'" in loaded
     for heavy in ("'torch'", "'sacred'", "'gymnasium'", "'cloudpickle'"):
         assert heavy not in loaded
+
+
+def test_algorithms_are_listed_by_what_they_are():
+    blocks = {block.splitlines()[0]: block.splitlines()[1:] for block in listing("algorithms").split("\n\n")}
+    group = {line.split()[0]: title.partition(" (--config")[0] for title, lines in blocks.items() for line in lines}
+    assert group["qplex"] == group["iql"] == KINDS["value decomposition"]
+    assert group["mappo"] == group["ippo_lbf"] == group["enn_ppo"] == KINDS["policy gradients"]
+    assert group["masac"] == KINDS["actor-critic"] and group["td3"] == group["trpo"] == KINDS["one agent"]
+    assert group["epymarl_mappo"] == PROGRAMS["epymarl"]
+    assert KINDS[None] not in group.values()
 
 
 def test_algorithms_are_listed_alone():

@@ -19,6 +19,7 @@ _TAKES = "what PyMARL's environments lack and it can handle (checks/requirements
 # by kind of part; those of _ALL and _GOES_WITH are every kind's
 TRAITS: dict[str, dict[str, str]] = {
     "learner": {
+        "kind": "the group of --list algorithms that its presets are in",
         "learns_from": 'the agent\'s outputs that it needs: "q" or "pi_logits" (agent_output_type)',
         "takes": _TAKES,
         "mixes": 'what its mixer may mix, names of kinds; "nothing" for no mixer',
