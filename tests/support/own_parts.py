@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import indent
 
 from checks.registries import REGISTRIES
-from utils.config.user_code import plugin_of
+from utils.config.user_code import OwnFolder, plugin_of
 
 GAME = """
 import os, pathlib, signal, time
@@ -40,7 +40,8 @@ def registries_restored() -> Iterator[None]:
     try:
         yield
     finally:
-        sys.meta_path[:] = finders
+        # others' finders stay, such as those that their packages have added
+        sys.meta_path[:] = [one for one in sys.meta_path if one in finders or not isinstance(one, OwnFolder)]
         for key, registry in REGISTRIES.items():
             registry._entries = before[key]
         for name in set(sys.modules) - modules:
