@@ -94,14 +94,14 @@ def _game_of(game: str, n_agents: int, form: str) -> dict[str, Any]:
 
 
 def without_memory(config: Mapping[str, Any]) -> str:
-    """The part that has none: the agent's network, or a critic that values actions, as COMA's; "" if all have one.
+    """The part that has none: the agent's network, or a critic of actions or policies (COMA, LICA); "" if all have one.
 
     Parts that declare nothing may have one.
     """
     entry = AGENTS.entry(config["agent"])
     if entry.declared and not (entry.traits.get("memory") and config.get("use_rnn", True)):
         return f"agent={config['agent']}"
-    of_actions = LEARNERS.entry(config["learner"]).traits.get("values") == "actions"
+    of_actions = LEARNERS.entry(config["learner"]).traits.get("values") in ("actions", "joint_policies")
     return f"critic={config['critic']}" if of_actions else ""
 
 

@@ -1,7 +1,7 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners import logged
-from learners.actor_critic_options import ACTOR_CRITIC, COMA, PPO, TRPO
+from learners.actor_critic_options import ACTOR_CRITIC, COMA, LICA, PPO, TRPO
 from learners.options import (
     DETERMINISTIC,
     DOUBLE_Q,
@@ -92,6 +92,20 @@ REGISTRY.declare(
     options=COMA,
     # keys of PyMARL's own coma.yaml, which its learner does not read either
     inert=("critic_q_fn", "critic_baseline_fn", "critic_train_mode", "critic_train_reps"),
+)
+REGISTRY.declare(
+    "lica_learner",
+    "learners.lica_learner:LICALearner",
+    "LICA: policies up the gradient of a critic of all agents' probabilities",
+    kind="actor-critic",
+    learns_from="pi_logits",
+    values="joint_policies",
+    mixes=("nothing",),
+    controllers=("basic_mac",),
+    buffers=("episodes",),
+    needs_episodes=True,
+    logs=logged.LICA,
+    options=LICA,
 )
 REGISTRY.declare(
     "pqn_learner",

@@ -162,3 +162,12 @@ COMA = {
     ),
     "entropy_coef": Option(0.0, "weight of the policy's entropy", at_least=0, schedule=True),
 }
+LICA = {
+    **TD_LAMBDA,
+    **TARGETS,
+    "critic": CRITIC,
+    "critic_lr": CRITIC_LR,
+    "entropy_coef": Option(
+        0.06, "weight of the policies' entropy, divided by the entropy (LICA)", at_least=0, schedule=True
+    ),
+}

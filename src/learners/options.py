@@ -83,7 +83,7 @@ TARGET_UPDATES = {
 TARGETS = TARGET_UPDATES | {
     "target_update_interval": Option(
         SHARED,
-        "between copies to the target networks: episodes (Q-learners), critic updates (COMA)",
+        "between copies to the target networks: episodes (Q-learners), critic updates (COMA, LICA)",
         at_least=1,
         at_most=EPISODES,
     )

@@ -38,6 +38,7 @@ LEARNERS = {
     "nq_learner": "NQLearner",
     "dmaq_qatten_learner": "DMAQ_qattenLearner",
     "max_q_learner": "MAXQLearner",
+    "lica_learner": "LICALearner",
 }
 # whose files have other names
 FILES = {"pac_learner": "actor_critic_pac_learner", "pac_dcg_learner": "actor_critic_pac_dcg_learner"}

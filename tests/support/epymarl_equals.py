@@ -39,6 +39,8 @@ NEAREST = {
         },
     )
 }
+# statistics that have other names here
+NAMES = {"q_t_mean": "q_taken_mean", "mix_loss": "pg_loss"}
 # of the random numbers in updates
 SEED = 5
 ENDS = {
@@ -117,7 +119,7 @@ def theirs(checkout: Path, folder: Path, tasks: list[dict]) -> list[dict]:
     """The results of tasks with the code of a checkout: "stats", "weights"."""
     th.save(tasks, folder / "tasks.pt")
     command = [sys.executable, CHILD, checkout, folder / "tasks.pt", folder / "done.pt"]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=280, cwd=folder)
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=2800, cwd=folder)
     assert done.returncode == 0, done.stderr[-2000:]
     return th.load(folder / "done.pt", weights_only=False)
 
@@ -133,7 +135,7 @@ def errors_of(before: dict, after: dict, stats: list[dict], other: dict) -> dict
         assert expected, "nothing was logged"
         for key, value in expected.items():
             # of means of both signs, not relative to what is left of them
-            errors[f"{key} of update {update}"] = abs(mine[key] - value) / max(abs(value), 1e-2)
+            errors[f"{key} of update {update}"] = abs(mine[NAMES.get(key, key)] - value) / max(abs(value), 1e-2)
     # VDN's mixer has no weights
     networks = {name: _effective(weights) for name, weights in other["weights"].items() if weights}
     before, after = ({name: _effective(weights) for name, weights in part.items()} for part in (before, after))

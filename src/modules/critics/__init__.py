@@ -168,6 +168,20 @@ REGISTRY.declare(
     values="joint_actions",
 )
 REGISTRY.declare(
+    "lica",
+    "modules.critics.joint_policies:JointPoliciesCritic",
+    "values of the state and of all agents' probabilities of actions, by a hypernetwork (LICA)",
+    options={
+        "lica_mixing_embed_dim": Option(
+            64, "units of the hidden layer that mixes policies", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+        "hypernet_embed_dim": Option(
+            64, "hidden units of the hypernetworks of critic=lica", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+    },
+    values="joint_policies",
+)
+REGISTRY.declare(
     "pac",
     "modules.critics.others_actions:OthersActionsCritic",
     "values of an agent's actions for any actions of the others (PAC)",

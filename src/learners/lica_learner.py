@@ -1,0 +1,92 @@
+"""LICA: learning implicit credit assignment (Zhou et al. 2020)."""
+
+import torch as th
+
+from controllers.unroll import BatchUnroll
+from learners.base import BaseLearner
+from learners.figures import Figure, figure
+from learners.networks import at_rest
+from learners.q_targets import masked_mean
+from learners.targets import last_update
+from modules.critics import REGISTRY as critic_REGISTRY
+from modules.policies.distributions import LEAST_PROBABILITY
+from utils.numbers.schedules import Schedule
+from utils.rl_utils import discount_of, legal_policy, rewards_of, td_lambda_returns, terminations, valid_transitions
+from utils.tensors.optimisers import build_optimiser
+from utils.timing import timed
+
+
+class LICALearner(BaseLearner):
+    """Policies up the gradient of one critic of the state and of all agents' probabilities: Q(s, pi_1, ..., pi_n).
+
+    What an agent has done for the team's value is in this gradient, and never written down. The critic learns
+    TD(lambda) returns of the actions taken. The entropy's weight is divided by the entropy: its gradient stays of one
+    size while policies become certain (adaptive entropy regularisation).
+    """
+
+    last_target_update_step = last_update()
+
+    def __init__(self, mac, scheme, logger, args):
+        super().__init__(mac, scheme, logger, args)
+        self.critic, self.target_critic = self.add_network(
+            "critic", critic_REGISTRY[self.args.critic](scheme, self.args)
+        )
+        self.agent_optimiser = build_optimiser(list(mac.parameters()), self.args.lr, self.args)
+        self.critic_optimiser = build_optimiser(list(self.critic.parameters()), self.args.critic_lr, self.args)
+        self.optimisers = {"agent_opt": self.agent_optimiser, "critic_opt": self.critic_optimiser}
+        self.entropy_coef = Schedule.of(self.args.entropy_coef)
+        self.critic_training_steps = 0
+
+    def train(self, batch, t_env: int, episode_num: int) -> None:
+        """A step of the critic, then one of the policies up the new critic; now and then, a new target critic."""
+        mask = valid_transitions(batch)
+        with timed("critic"):
+            stats = self._train_critic(batch, mask)
+        stats |= self._train_policies(batch, mask, self.entropy_coef.eval(t_env))
+        interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every
+        self._update_targets_by(interval_or_tau, every, self.args.target_update_interval, self.critic_training_steps)
+        if self._log_due(t_env):
+            self._log(stats, t_env)
+
+    def _train_critic(self, batch, mask: th.Tensor) -> dict[str, Figure]:
+        """(G - Q(s, u))^2 with the TD(lambda) returns G of the target critic; returns its statistics."""
+        actions, states = batch["actions_onehot"].float(), batch["state"]
+        with th.no_grad():
+            values = self._forward(self.target_critic, actions, states)
+            targets = td_lambda_returns(
+                rewards_of(batch),
+                terminations(batch),
+                mask,
+                values[:, 1:],
+                discount_of(batch, self.args.gamma),
+                self.args.td_lambda,
+            )
+        q_taken = self._forward(self.critic, actions[:, :-1], states[:, :-1])
+        td_error = q_taken - targets
+        loss = masked_mean(td_error**2, mask)
+        grad_norm = self._step(self.critic_optimiser, loss)
+        self.critic_training_steps += 1
+        return {
+            "critic_loss": figure(loss),
+            "critic_grad_norm": grad_norm,
+            "td_error_abs": figure(masked_mean(td_error.abs(), mask)),
+            "q_taken_mean": figure(masked_mean(q_taken, mask)),
+            "target_mean": figure(masked_mean(targets, mask)),
+        }
+
+    def _train_policies(self, batch, mask: th.Tensor, entropy_coef: float) -> dict[str, Figure]:
+        """-Q(s, pi) - entropy_coef H / |H|, H the mean entropy, |H| without gradient; returns its statistics."""
+        unroll = BatchUnroll(batch[:, :-1], self.mac)
+        pi = unroll.spread(legal_policy(self._forward(unroll.outputs, self.mac), unroll.avail_actions))
+        entropies = -(pi * pi.clamp(min=LEAST_PROBABILITY).log()).sum(dim=-1)
+        entropy = masked_mean(entropies.mean(dim=-1, keepdim=True), mask)
+        with at_rest(self.critic):
+            value = masked_mean(self._forward(self.critic, pi, batch["state"][:, :-1]), mask)
+            loss = -value - entropy_coef * entropy / entropy.detach().clamp(min=LEAST_PROBABILITY)
+            grad_norm = self._step(self.agent_optimiser, loss)
+        return {
+            "pg_loss": figure(loss),
+            "agent_grad_norm": grad_norm,
+            "entropy": figure(entropy),
+            "pi_max": figure(masked_mean(pi.amax(dim=-1), mask.expand(-1, -1, pi.size(2)))),
+        }
