@@ -74,12 +74,13 @@ def team_value(args: SimpleNamespace, mixer: Any) -> Callable[[th.Tensor, th.Ten
 
 
 def mixes_chosen_values(args: SimpleNamespace) -> bool:
-    """Whether the learner has the mixer mix the values of the chosen actions; not known of one that only it knows."""
+    """Whether the learner has the mixer mix the agent's outputs, values; not known of one that only it knows."""
     if args.mixer not in mixer_REGISTRY:
         return False
-    taken = le_REGISTRY.entry(args.learner).traits.get("mixes", ())
+    traits = le_REGISTRY.entry(args.learner).traits
+    of_agent = traits.get("learns_from", "q") == "q"  # and not of critics
     mixes = mixer_REGISTRY.entry(args.mixer).traits.get("mixes", "chosen_values")
-    return "chosen_values" in taken and mixes == "chosen_values"
+    return of_agent and "chosen_values" in traits.get("mixes", ()) and mixes == "chosen_values"
 
 
 def _header(args: SimpleNamespace) -> dict[str, Any]:

@@ -222,10 +222,11 @@ FROM_TRANSITIONS = {
 REGISTRY.declare(
     "ddpg_learner",
     "learners.ddpg_learner:DDPGLearner",
-    "gradients of critics for deterministic policies, and for choices by Gumbel-softmax: DDPG, TD3, MADDPG, off-policy",
+    "gradients of critics for deterministic policies, and for choices by Gumbel-softmax: DDPG, TD3, MADDPG, FACMAC, "
+    "off-policy",
     kind="actor-critic",
     takes=("agent_rewards", "continuous", "branches", "other_actions"),
-    **FROM_TRANSITIONS,
+    **{**FROM_TRANSITIONS, "mixes": ("nothing", "chosen_values")},
     captured=True,
     logs=logged.DDPG,
     options=DETERMINISTIC,

@@ -26,9 +26,9 @@ def named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def at_rest(network: nn.Module) -> Iterator[None]:
-    """In this block, leave out the gradients of a network's weights, which the loss of another does not need."""
-    parameters = list(network.parameters())
+def at_rest(*networks: nn.Module) -> Iterator[None]:
+    """In this block, leave out the gradients of these networks' weights, which the loss of another does not need."""
+    parameters = [weight for network in networks for weight in network.parameters()]
     for parameter in parameters:
         parameter.requires_grad_(False)
     try:

@@ -46,17 +46,22 @@ class OffPolicyLearner(BaseLearner):
         super().__init__(mac, scheme, logger, args)
         if not isinstance(mac, ActorMAC):
             raise ConfigError(f"learner={self.args.learner} needs mac=actor_mac, not {type(mac).__name__}.")
-        self.critic, self.target_critic = self.add_network(
-            "critic", critic_REGISTRY[self.args.critic](scheme, self.args)
-        )
+        self._add_critics(scheme)
         parameters = list(mac.parameters())
         self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(parameters, self.args.lr, self.args)
+        parameters = [weight for network in self.networks.values() for weight in network.parameters()]
         self.critic_optimiser = self.optimisers["critic_opt"] = build_optimiser(
-            list(self.critic.parameters()), self.args.critic_lr, self.args
+            parameters, self.args.critic_lr, self.args
         )
         self.critic_updates = 0
         # of the last sample with importance weights, `[B]`
         self.new_priorities: th.Tensor | None = None
+
+    def _add_critics(self, scheme: Any) -> None:
+        """Add the networks that learn from the critics' loss."""
+        self.critic, self.target_critic = self.add_network(
+            "critic", critic_REGISTRY[self.args.critic](scheme, self.args)
+        )
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One update of the critic, and every `policy_delay` of them one of the policy and the targets."""
@@ -138,10 +143,12 @@ class OffPolicyLearner(BaseLearner):
 
     def taken_values(self, now: Transitions) -> th.Tensor:
         """Values of the actions that were taken, `[E, B, n]`."""
-        return self.of_actions(self.values(now, 0, now.taken), now.taken)
+        return self.of_actions(now, 0, self.values(now, 0, now.taken), now.taken)
 
-    def of_actions(self, values: th.Tensor, actions: th.Tensor) -> th.Tensor:
-        """Values `[E, B, n]` of actions `[B, n, K]`, from what `values` returned."""
+    def of_actions(
+        self, now: Transitions, t: int, values: th.Tensor, actions: th.Tensor, target: bool = False
+    ) -> th.Tensor:
+        """Values `[E, B, n]` of actions `[B, n, K]` at step `t`, from what `values` returned."""
         return values if self.mac.continuous else (values * actions).sum(dim=-1)
 
     @th.no_grad()

@@ -179,6 +179,7 @@ OFF_POLICY = {
 }
 DETERMINISTIC = {
     **OFF_POLICY,
+    **MIXER,
     "policy_loss": Option("mean", "of the policy: the mean of -Q over a sample, or their sum", choices=("mean", "sum")),
     "target_noise": Option(
         0.0, "deviation of noise on the target policy's actions, in halves of their ranges", at_least=0

@@ -21,6 +21,7 @@ CAPTURED = [
     ("ddpg", {}),
     ("td3", {}),
     ("maddpg", {}),
+    ("facmac", {}),
     ("iqn", {"self_loss_scaling": True}),
     ("qr_dqn", {}),
     # RAdam counts its steps in float32 there, which moves the first ones

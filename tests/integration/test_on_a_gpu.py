@@ -229,7 +229,7 @@ TWO_NETWORKS = Most(update=(0, 85))
 # each agent's policy sees the rollout before and after its updates, as each trial of a line search does
 IN_TURN = Most(update=(0, 34))
 COUNTS = {
-    **dict.fromkeys(("td3", "maddpg", "sac", "masac"), ONE_STEP),
+    **dict.fromkeys(("td3", "maddpg", "matd3", "facmac", "sac", "masac"), ONE_STEP),
     **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
     **dict.fromkeys(("ippo", "mappo", "mappo_mpe"), MINIBATCHES),
     **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),

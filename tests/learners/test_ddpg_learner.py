@@ -234,3 +234,79 @@ def test_choices_are_drawn_with_the_gradient_of_a_gumbel_softmax():
 def test_noise_on_targets_does_not_suit_choices():
     with pytest.raises(ConfigError, match=r"target_noise=0\.2 does not suit actions that are choices"):
         make_learner(choices=3, **DDPG, target_noise=0.2)
+
+
+FACMAC = {"critic_agent_id": True, "obs_agent_id": True, "mixer": "qmix", "mixing_embed_dim": 3, "state_shape": 2}
+
+
+class TestMixedCritics:
+    """FACMAC: Q_tot of the agents' critics, in targets, in the critics' loss and where the policies learn."""
+
+    @staticmethod
+    def mixed(mixer, values, state):
+        """QMIX's network of values `[B, n]` and states, in float64."""
+        w = {key: x.double().numpy() for key, x in mixer.state_dict().items()}
+
+        def layer(name, x):
+            return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+        weights = np.abs(layer("hyper_w_1", state)).reshape(len(state), values.shape[1], -1)
+        hidden = np.einsum("bn,bne->be", values, weights) + layer("hyper_b_1", state)
+        hidden = np.where(hidden > 0, hidden, np.exp(np.minimum(hidden, 0)) - 1)
+        first, last = np.abs(layer("hyper_w_final", state)), layer("V.2", np.maximum(layer("V.0", state), 0))
+        return (hidden * first).sum(axis=1) + last[:, 0]
+
+    @staticmethod
+    def seen(obs):
+        return np.concatenate([obs, np.broadcast_to(np.eye(2), (*obs.shape[:2], 2))], axis=-1)
+
+    def q_tot(self, critic, mixer, obs, units, state):
+        ids = np.broadcast_to(np.eye(2), (*obs.shape[:2], 2))
+        return self.mixed(mixer, critic_outputs(critic, np.concatenate([obs, units, ids], axis=-1))[..., 0], state)
+
+    def test_losses_and_gradients(self):
+        learner, mac = make_learner(2, **DDPG, **FACMAC)
+        batch = make_sample(n_agents=2)
+        x = numeric(batch)
+
+        def mu(of, t):
+            return np.tanh(agent_outputs(of, self.seen(x.obs[:, t])))
+
+        following = self.q_tot(
+            learner.target_critic, learner.target_mixer, x.obs[:, 1], mu(learner.target_mac, 1), x.state[:, 1]
+        )
+        targets = x.reward[:, 0, 0] + 0.9 * (1 - ENDED) * following
+        now = learner.transitions(batch)
+        for agent in range(2):
+            np.testing.assert_allclose(learner.targets_of(now)[:, agent], targets, rtol=1e-4, atol=1e-5)
+
+        def critic_loss():
+            taken = units_of(x.actions[:, 0])
+            found = self.q_tot(learner.critic, learner.mixer, x.obs[:, 0], taken, x.state[:, 0])
+            return np.mean((found - targets) ** 2)
+
+        weights = [*learner.critic.parameters(), *learner.mixer.parameters()]
+        expected, first = differences(critic_loss, weights), critic_loss()
+        before = [weight.detach().clone() for weight in weights]
+        logged = learner._learn_values(now)
+        assert float(logged["critic_loss"]) == pytest.approx(first, rel=1e-4)
+        require_gradients(weights, expected)
+        # the critics' optimiser has the mixer, too
+        assert not any(th.equal(old, new) for old, new in zip(before, weights, strict=True))
+
+        def policy_loss():
+            return -self.q_tot(learner.critic, learner.mixer, x.obs[:, 0], mu(mac, 0), x.state[:, 0]).mean()
+
+        expected, first = differences(policy_loss, mac.agent.parameters()), policy_loss()
+        assert float(learner._learn_policy(now)["pg_loss"]) == pytest.approx(first, rel=1e-4)
+        require_gradients(mac.agent.parameters(), expected)
+
+    def test_of_choices_it_mixes_the_chosen_values(self):
+        learner, _ = make_learner(2, choices=4, learner="ddpg_learner", **FACMAC)
+        batch = make_sample(n_agents=2, choices=4)
+        x = numeric(batch)
+        values = critic_outputs(learner.critic, self.seen(x.obs[:, 0]))
+        chosen = np.take_along_axis(values, x.actions[:, 0].astype(int), axis=-1)[..., 0]
+        expected = self.mixed(learner.mixer, chosen, x.state[:, 0])
+        found = learner.taken_values(learner.transitions(batch))[0].detach()
+        np.testing.assert_allclose(found, np.stack([expected, expected], axis=1), rtol=1e-4, atol=1e-5)
