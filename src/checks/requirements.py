@@ -31,15 +31,19 @@ INSTEAD = {
 # the fewest pixels of a picture's side that agent=cnn takes
 SIDE = 4
 
-# traits of agents: whether an environment shows what they need to see, and the words if it does not
+# traits of agents: whether an environment shows or says what they need, and the words if it does not
 SEES = {
     "needs_pictures": (
         lambda spec: any(len(field.shape) == 3 for field in spec.of_kind("observation").values()),
-        "no picture, an observation of three axes",
+        "shows no picture, an observation of three axes",
     ),
     "needs_entities": (
         lambda spec: {"obs/own", "obs/enemies"} <= set(spec.fields),
-        "no units; with Skirmish, set env_args.observation=entities",
+        "shows no units; with Skirmish, set env_args.observation=entities",
+    ),
+    "needs_meaning": (
+        lambda spec: spec.env_info.get("meaning") is not None,
+        "does not say what its numbers and actions mean: it has no meaning() (docs/fields.md)",
     ),
 }
 
@@ -76,7 +80,7 @@ def check_requirements(spec: EnvSpec, config: Mapping[str, Any]) -> None:
     parts = ChosenParts(config)
     for trait, (shows, what) in SEES.items():
         if parts.traits("agent").get(trait) and not shows(spec):
-            raise ConfigError(f"agent={config['agent']}: the environment shows {what}.")
+            raise ConfigError(f"agent={config['agent']}: the environment {what}.")
     if parts.traits("agent").get("sees_rows") and (caution := _of_pictures(spec, config["agent"])):
         warn_once(caution)
     for feature, why in requirements_of(spec).items():

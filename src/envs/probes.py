@@ -11,6 +11,7 @@ from envs import REGISTRY
 from envs.contract.arguments import require_choice, require_number
 from envs.contract.fields import FieldSpec
 from envs.contract.reaches import OF_ALL, nowhere
+from utils.meanings import OWN, Columns, Meaning, choices
 
 REACHES = {**OF_ALL, **nowhere("game continuous n_agents")}
 # steps of an episode
@@ -55,6 +56,12 @@ class ProbeGame:
             return fields | {"actions": FieldSpec("action", (1,), **bounds)}
         legal = FieldSpec("mask", (2,), "uint8", of="actions")
         return fields | {"avail_actions": legal, "actions": FieldSpec("action", (), "int64", n=2)}
+
+    def meaning(self) -> Meaning:
+        seen = Columns()
+        seen.add("sign", ["sign"])
+        seen.add(OWN, ["first_step", "second_step"])
+        return Meaning(tuple(seen.groups), () if self.continuous else choices(["0", "1"]))
 
     def reset(self) -> None:
         self._step = 0

@@ -20,7 +20,7 @@ from experiment.loop import TrainingLoop
 from experiment.state import RunState
 from learners import REGISTRY as learners
 from records.logger import Logger
-from small_training import needs_continuous_actions, preset_of, sees_entities, suited
+from small_training import needs_continuous_actions, needs_meaning, preset_of, sees_entities, suited
 from trees import differences
 from utils.config.merging import config_names
 from utils.numbers.random_streams import seed_everything
@@ -63,6 +63,8 @@ def playing(tmp_path, algorithm, changes, seed):
     """The parts of a run, and its loop."""
     continuous, entities = needs_continuous_actions(algorithm), sees_entities(algorithm)
     game = "gymnasium" if continuous else "entities" if entities else "two_step"
+    if needs_meaning(algorithm):
+        game, changes = "lbf", {**changes, "env_args": {"time_limit": 3}}
     config = compose_config(algorithm, game).config
     if continuous:
         changes = {**changes, "env_args": {"key": "Pendulum-v1", "time_limit": 2}}

@@ -19,8 +19,10 @@ from small_training import (
     SOURCES,
     UPDATES,
     choice_of_parts,
+    declares_meaning,
     episode_limit,
     needs_continuous_actions,
+    needs_meaning,
     preset_of,
     preset_on_lbf,
     sees_entities,
@@ -89,6 +91,10 @@ def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algo
         with pytest.raises(ConfigError, match=r"does not go with env=entities|need an environment of entities"):
             train(tmp_path, monkeypatch, algorithm, environment, runner="episode")
         return
+    if needs_meaning(algorithm) and not declares_meaning(environment):
+        with pytest.raises(ConfigError, match=r"does not say what its numbers and actions mean"):
+            train(tmp_path, monkeypatch, algorithm, environment, runner="episode")
+        return
     changes = {"runner": "episode"}
     if environment in ONE_STEP and preset_on_lbf(algorithm).get("train_on_padding"):
         changes["train_on_padding"] = False
@@ -142,6 +148,7 @@ def refusal(runner, learner, agent):
         f"agent={agent} has a memory": actor_mac and plays.get("memory"),
         "shows no picture": plays.get("needs_pictures"),
         "shows no units": plays.get("needs_entities"),
+        "does not say what its numbers and actions mean": plays.get("needs_meaning"),
         "noise=gaussian does not suit": actor_mac and needs_continuous_actions(preset_of(learner)),
     }
     return next((fault for fault, holds in unsuited.items() if holds), None)

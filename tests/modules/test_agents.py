@@ -92,11 +92,13 @@ def test_the_lstm_agent_is_an_lstm_between_two_layers(layer_norm):
     th.testing.assert_close(cells.view(7, 4, 5)[-1:], cell)
 
 
-# those of entities have inputs of other forms: tests/controllers/test_entity_controller.py, test_teams_of_entities.py
+# those of entities have inputs of other forms: tests/controllers/test_entity_controller.py, test_teams_of_entities.py;
+# and so have those that need to know what is what: test_agents_of_meaning.py
 OF_ENTITIES = {"rogue_net", "entity_attention"}
+OF_MEANING = {name for name in REGISTRY if REGISTRY.entry(name).traits.get("needs_meaning")}
 
 
-@pytest.mark.parametrize("name", sorted(set(REGISTRY) - OF_ENTITIES))
+@pytest.mark.parametrize("name", sorted(set(REGISTRY) - OF_ENTITIES - OF_MEANING))
 def test_hidden_states_start_at_zero(name):
     shape = {"obs": (36, 36, 1)} if REGISTRY[name].takes_parts else 6
     for _, hidden in leaves(REGISTRY[name](shape, make_args(rnn_hidden_dim=5)).init_hidden()):

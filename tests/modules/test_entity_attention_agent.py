@@ -107,7 +107,7 @@ def test_every_weight_learns():
     [
         (_shapes() | {"others": (3,)}, {}, "set obs_last_action=False and obs_agent_id=False"),
         (_shapes(enemies=9), {}, "actions without a target first, and then one for each of the 9 enemies"),
-        (_shapes(), {"meaning": None}, r"the environment does not say what its actions mean: it has no meaning\(\)"),
+        (_shapes(), {"meaning": None}, r"mean: it has no meaning\(\)"),
         (_shapes(), {"normalise_observations": True}, "set normalise_observations=False"),
         (_shapes(), {"share_params": False}, "set share_params=True"),
         (_shapes(), {"d_model": 15}, "n_head=2: it must divide d_model=15"),

@@ -17,6 +17,7 @@ from envs.contract.declarations import spec_of
 from experiment.assembly import assemble
 from fakes import RecordingLogger
 from learners import REGISTRY as learners
+from modules.agents import REGISTRY as agents
 from records.logger import Logger
 from run import run
 from utils.config.merging import config_names, recursive_dict_update
@@ -128,14 +129,29 @@ def sees_entities(algorithm):
     return preset_on_lbf(algorithm)["mac"] == "entity_mac"
 
 
+def needs_meaning(algorithm):
+    """Whether a preset's network needs to know what the environment's numbers mean; `lbf` says it."""
+    return bool(agents.entry(preset_on_lbf(algorithm)["agent"]).traits.get("needs_meaning"))
+
+
+@cache
+def declares_meaning(environment):
+    """Whether configs/envs/<environment>.yaml makes one that says it."""
+    return _spec(environment).env_info.get("meaning") is not None
+
+
 @cache
 def episode_limit(environment):
     """The most steps of an episode of configs/envs/<environment>.yaml, made short."""
+    return _spec(environment).episode_limit
+
+
+def _spec(environment):
     config = compose_config("vdn", environment).config
     recursive_dict_update(config["env_args"], {**SHORT.get(environment, {}), "seed": 1})
     env = environments[config["env"]](**config["env_args"])
     try:
-        return spec_of(env).episode_limit
+        return spec_of(env)
     finally:
         env.close()
 

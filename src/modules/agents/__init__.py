@@ -106,5 +106,37 @@ REGISTRY.declare(
     check="modules.entities.options:check_agent",
     options=WIDTHS | USE_RNN | {key: NET[key] for key in ("n_layer", "n_head", "d_model", "d_qk")},
 )
+REGISTRY.declare(
+    "hpn_rnn",
+    "modules.agents.hpn_rnn_agent:HPNAgent",
+    "weights of each entity from its features, so that their order does not matter; GRU cell (HPN)",
+    memory=True,
+    needs_meaning=True,
+    options={
+        **WIDTHS,
+        "hpn_hyper_dim": Option(
+            64, "units of the hypernetworks' hidden layer", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+        "hpn_head_num": Option(
+            1, "hypernetworks for each kind of entity, merged by weights", at_least=1, at_most=64, resume=SHAPES
+        ),
+    },
+)
+REGISTRY.declare(
+    "updet",
+    "modules.agents.updet_agent:UPDeTAgent",
+    "a transformer over entities, whose memory is one of its tokens (UPDeT)",
+    memory=True,
+    needs_meaning=True,
+    options={
+        "transformer_embed_dim": Option(
+            32, "numbers of a token, and of the agent's memory", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+        "transformer_heads": Option(
+            3, "attention heads, each of transformer_embed_dim numbers", at_least=1, at_most=64, resume=SHAPES
+        ),
+        "transformer_depth": Option(2, "blocks of the transformer", at_least=1, at_most=64, resume=SHAPES),
+    },
+)
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -12,12 +12,13 @@ import torch.nn.functional as F
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
+from modules.agents.seen_entities import required_meaning
 from modules.entities.layout import Entities, Layout
 from modules.entities.options import checked_options
 from modules.entities.transformer import Transformer
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
-from utils.meanings import ALLY, ENEMY, OWN, Meaning
+from utils.meanings import ALLY, ENEMY, OWN
 
 OWN_PART, ALLIES, ENEMIES = "obs/own", "obs/allies", "obs/enemies"
 
@@ -51,7 +52,7 @@ class EntityAttentionAgent(Agent):
         options = {"n_layer": args.n_layer, "n_head": args.n_head, "d_model": args.d_model, "d_qk": args.d_qk}
         self._kinds = [key for key in (OWN_PART, ALLIES, ENEMIES) if key in input_shape]
         self._enemies = input_shape[ENEMIES][0]
-        meaning = _meaning(args)
+        meaning = required_meaning("entity_attention", args)
         healing = meaning.targeting(ALLY, OWN)
         self._fixed, self._more = len(meaning.untargeted), args.n_actions - len(meaning.actions)
         self._targets = self._enemies + len(healing)
@@ -125,19 +126,10 @@ def _check(input_shape: Mapping[str, tuple[int, ...]], args: SimpleNamespace) ->
     ):
         if vars(args).get(key, wanted) != wanted:
             raise ConfigError(f"{agent}: set {key}={wanted}; {why}.")
-    meaning = _meaning(args)
+    meaning = required_meaning("entity_attention", args)
     order = [*meaning.untargeted, *meaning.targeting(ENEMY), *meaning.targeting(ALLY, OWN)]
     if order != list(range(len(meaning.actions))) or len(meaning.targeting(ENEMY)) != input_shape[ENEMIES][0]:
         raise ConfigError(
             f"{agent}: it needs actions without a target first, and then one for each of the "
             f"{input_shape[ENEMIES][0]} enemies, or of the allies and oneself."
         )
-
-
-def _meaning(args: SimpleNamespace) -> Meaning:
-    if args.meaning is None:
-        raise ConfigError(
-            "agent=entity_attention: the environment does not say what its actions mean: it has no meaning() "
-            "(docs/fields.md)."
-        )
-    return args.meaning

@@ -42,6 +42,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "sees_rows": "it sees pictures as rows of numbers, which deserves a warning",
         "needs_pictures": "it must see a picture",
         "needs_entities": "it must see units, by parts",
+        "needs_meaning": "it must know what observations and actions mean: the environment has a meaning()",
     },
     "critic": {
         "values": 'the values that it has: "states", "actions", "joint_actions" or another kind',

@@ -1,0 +1,151 @@
+"""What agents see, split by entity, and outputs for these entities, by what the environment declares (`meaning()`)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import torch as th
+import torch.nn as nn
+
+from utils.errors import ConfigError
+from utils.meanings import OWN, SURROUNDINGS, Group, Meaning
+
+# the agent's own, beside last actions and ids; rows of all other kinds are entities
+OF_ITSELF = (OWN, SURROUNDINGS)
+
+
+def required_meaning(agent: str, args: Any) -> Meaning:
+    """What the environment of a network declares. Raises ConfigError: nothing."""
+    if args.meaning is None:
+        raise ConfigError(
+            f"agent={agent}: the environment does not say what its observations and actions mean: it has no meaning() "
+            "(docs/fields.md)."
+        )
+    return args.meaning
+
+
+class SeenEntities(nn.Module):
+    """Splits inputs into numbers of the agent itself and rows of entities by kind, and puts outputs in their order.
+
+    The agent's own are groups of the kinds "own" and "surroundings", last actions and agent ids. It has no weights.
+
+    Args:
+        agent: its name, for messages.
+        input_shape: of each part of the inputs, by name (`Agent.takes_parts`).
+        args: `meaning`, `n_agents`, `n_actions`.
+
+    Attributes:
+        own: how many numbers are the agent's own.
+        features, rows: of each kind of entity, how many features one has, and how many there are.
+        targeted: the kinds that actions have as their targets.
+        fixed: how many outputs have no entity as their target: actions, and what else a controller asks for.
+
+    Raises:
+        ConfigError: the environment declares nothing; agents see different groups; groups leave out numbers, or name
+            some that are not there; rows of one kind have different features; healers have targets of their own.
+    """
+
+    _places: th.Tensor | None
+
+    def __init__(self, agent: str, input_shape: Mapping[str, tuple[int, ...]], args: Any):
+        super().__init__()
+        meaning = required_meaning(agent, args)
+        groups = _seen_by_all(agent, meaning, args.n_agents)
+        _check_columns(agent, groups, {key: prod(shape) for key, shape in input_shape.items() if key != "others"})
+        if any(action.of_healers for action in meaning.actions):
+            raise ConfigError(
+                f"agent={agent}: actions have other targets for agents that heal, and observations do not tell which "
+                "those are; with Skirmish, set env_args.observation=entities."
+            )
+        self._of_itself = [self._read(group) for group in groups if group.kind in OF_ITSELF]
+        self._of_kinds: dict[str, list[tuple[str, slice | str, tuple[int, int]]]] = {}
+        self.features: dict[str, int] = {}
+        self.rows: dict[str, int] = {}
+        for group in groups:
+            if group.kind in OF_ITSELF:
+                continue
+            width = len(group.features)
+            if self.features.setdefault(group.kind, width) != width:
+                raise ConfigError(f"agent={agent}: groups of the kind '{group.kind}' have different features.")
+            self._of_kinds.setdefault(group.kind, []).append(self._read(group))
+            self.rows[group.kind] = self.rows.get(group.kind, 0) + group.rows
+        self.own = sum(rows * width for *_, (rows, width) in self._of_itself) + sum(input_shape.get("others", (0,)))
+        self._order(meaning, args.n_actions)
+
+    def split(self, inputs: Any) -> tuple[th.Tensor, dict[str, th.Tensor]]:
+        """Of P agents, their own numbers `[P, own]`, and of each kind the entities `[rows, P, features]`.
+
+        Entities come first, so that the rows of agents stand where weights of each agent's own expect them
+        (`modules.unshared`).
+        """
+        flat = {field: x.flatten(1) for field, x in inputs.observations.items()}
+        parts = [self._taken(flat, at) for at in self._of_itself]
+        own = th.cat([*parts, *([] if inputs.others is None else [inputs.others])], 1) if self.own else None
+        if own is None:
+            own = next(iter(flat.values()))[:, :0]
+        entities = {
+            kind: th.cat([self._taken(flat, at).unflatten(1, at[-1]) for at in places], 1).transpose(0, 1)
+            for kind, places in self._of_kinds.items()
+        }
+        return own, entities
+
+    def outputs(self, fixed: th.Tensor, targets: Sequence[th.Tensor]) -> th.Tensor:
+        """Outputs `[P, A]` in the order of the actions.
+
+        Args:
+            fixed: `[P, fixed]`.
+            targets: of each kind in `targeted`, a value for each of its entities, `[P, rows]`.
+        """
+        values = th.cat([fixed, *targets], 1)
+        return values if self._places is None else values.index_select(1, self._places)
+
+    def _read(self, group: Group) -> tuple[str, slice | str, tuple[int, int]]:
+        """The field of a group, where in it its numbers are, and its rows and features."""
+        columns = [column for row in group.columns for column in row]
+        shape = (group.rows, len(group.features))
+        if columns == list(range(columns[0], columns[0] + len(columns))):
+            return group.field, slice(columns[0], columns[0] + len(columns)), shape
+        name = f"_columns{len(self._buffers)}"
+        self.register_buffer(name, th.tensor(columns), persistent=False)
+        return group.field, name, shape
+
+    def _taken(self, flat: Mapping[str, th.Tensor], at: tuple[str, slice | str, Any]) -> th.Tensor:
+        field, where, _ = at
+        x = flat[field]
+        return x[:, where] if isinstance(where, slice) else x.index_select(1, self.get_buffer(where))
+
+    def _order(self, meaning: Meaning, n_outputs: int) -> None:
+        targets = [action.target for action in meaning.actions]
+        targets += [None] * (n_outputs - len(targets))
+        targets = [target if target and target[0] in self.rows else None for target in targets]
+        self.targeted = [kind for kind in self.rows if any(target and target[0] == kind for target in targets)]
+        self.fixed = targets.count(None)
+        first, starts = self.fixed, {}
+        for kind in self.targeted:
+            starts[kind] = first
+            first += self.rows[kind]
+        untargeted = iter(range(self.fixed))
+        places = [starts[target[0]] + target[1] if target else next(untargeted) for target in targets]
+        as_they_are = places == list(range(first))
+        self.register_buffer("_places", None if as_they_are else th.tensor(places), persistent=False)
+
+
+def _seen_by_all(agent: str, meaning: Meaning, n_agents: int) -> list[Group]:
+    seen = [[replace(group, agents=()) for group in meaning.seen_by(i)] for i in range(n_agents)]
+    if any(groups != seen[0] for groups in seen):
+        raise ConfigError(f"agent={agent}: agents of this environment see different groups; it needs the same for all.")
+    return seen[0]
+
+
+def _check_columns(agent: str, groups: Sequence[Group], sizes: Mapping[str, int]) -> None:
+    named: dict[str, list[int]] = {field: [] for field in sizes}
+    for group in groups:
+        named.setdefault(group.field, []).extend(column for row in group.columns for column in row)
+    for field, columns in named.items():
+        size = sizes.get(field, 0)
+        if sorted(columns) != list(range(size)):
+            raise ConfigError(
+                f"agent={agent}: meaning() has {len(set(columns))} numbers of '{field}', of which agents see {size}: "
+                "each must be in one group."
+            )

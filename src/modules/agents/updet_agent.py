@@ -1,0 +1,95 @@
+"""A transformer over entities whose memory is one of its tokens (UPDeT, Hu et al. 2021)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+from modules.agents import REGISTRY
+from modules.agents.agent import Agent
+from modules.agents.seen_entities import SeenEntities
+from modules.unshared import linear
+from utils.config.merging import with_defaults
+
+
+class UPDeTAgent(Agent):
+    """Tokens of the agent itself, of the entities that it sees and of its memory -> transformer -> outputs and memory.
+
+    One linear layer embeds all tokens, D = `transformer_embed_dim`; a shorter one uses its first columns. After the
+    blocks, outputs without a target come from the agent's own token, that of an action with a target is the mean of
+    the same outputs of the target's token, and the last token is the next memory (section 3.2).
+
+    Args:
+        input_shape: of each part of the inputs, by name.
+
+    Raises:
+        ConfigError: as `SeenEntities`.
+    """
+
+    takes_parts = True
+
+    def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any):
+        super().__init__()
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        self.seen = seen = SeenEntities("updet", input_shape, args)
+        size = args.transformer_embed_dim
+        self.token_embedding = nn.Linear(max([seen.own, *seen.features.values()]), size)
+        self.blocks = nn.ModuleList(Block(size, args.transformer_heads) for _ in range(args.transformer_depth))
+        self.last = nn.Linear(size, size)
+        self.q_basic = nn.Linear(size, seen.fixed)
+
+    def init_hidden(self) -> th.Tensor:
+        """Zeros `[1, D]`."""
+        return self.q_basic.weight.new_zeros(1, self.args.transformer_embed_dim)
+
+    def encode(self, inputs: Any) -> th.Tensor:
+        """The tokens of P agents but that of their memory, `[P, (1 + entities) * D]`."""
+        own, entities = self.seen.split(inputs)
+        layer = self.token_embedding
+        tokens = [
+            linear(x, layer.weight[..., : x.shape[-1]], layer.bias) for x in (own.unsqueeze(0), *entities.values())
+        ]
+        return th.cat(tokens).transpose(0, 1).flatten(1)
+
+    def sequence(self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Outputs `[P, A]` and hidden states `[P, D]`; attention makes each memory, so steps follow one another."""
+        size = self.args.transformer_embed_dim
+        hidden, seen, states = hidden_state.reshape(-1, size), [], []
+        for step in encoded.split(sizes):
+            tokens = step.unflatten(1, (-1, size)).transpose(0, 1)
+            x = th.cat([tokens, hidden[: len(step)].unsqueeze(0)])
+            for block in self.blocks:
+                x = block(x)
+            *now, hidden = self.last(x).split([len(x) - 1, 1])
+            hidden = hidden.squeeze(0)
+            seen.append(now[0])
+            states.append(hidden)
+        values = self.q_basic(th.cat(seen, 1))  # [1 + entities, P, fixed]
+        fixed, *of_kinds = values.split([1, *self.seen.rows.values()])
+        means = dict(zip(self.seen.rows, (x.mean(-1).T for x in of_kinds), strict=True))
+        return self.seen.outputs(fixed.squeeze(0), [means[kind] for kind in self.seen.targeted]), th.cat(states)
+
+
+class Block(nn.Module):
+    """Attention of tokens `[tokens, N, D]` to each other, each head of D numbers, and two layers of 4 D units.
+
+    What comes of either is added to its inputs, and normalised.
+    """
+
+    def __init__(self, size: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.queries_keys_values = nn.Linear(size, 3 * heads * size, bias=False)
+        self.unify = nn.Linear(heads * size, size)
+        self.norm1, self.norm2 = nn.LayerNorm(size), nn.LayerNorm(size)
+        self.ff1, self.ff2 = nn.Linear(size, 4 * size), nn.Linear(4 * size, size)
+
+    def forward(self, x: th.Tensor) -> th.Tensor:
+        tokens, rows, size = x.shape
+        # [3, N, heads, tokens, D]
+        of_heads = self.queries_keys_values(x).view(tokens, rows, 3, self.heads, size).permute(2, 1, 3, 0, 4)
+        attended = F.scaled_dot_product_attention(*of_heads)
+        x = self.norm1(x + self.unify(attended.permute(2, 0, 1, 3).flatten(2)))
+        return self.norm2(x + self.ff2(F.relu(self.ff1(x))))
