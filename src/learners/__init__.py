@@ -218,6 +218,7 @@ FROM_TRANSITIONS = {
     "mixes": ("nothing",),
     "buffers": ("transitions",),
     "controllers": ("actor_mac",),
+    "check": "learners.update_order:check",
 }
 REGISTRY.declare(
     "ddpg_learner",

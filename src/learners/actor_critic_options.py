@@ -12,18 +12,11 @@ from learners.options import (
     TARGET_UPDATES,
     TARGETS,
     TD_LAMBDA,
+    UPDATE_ORDER,
 )
 from utils.config.normaliser_options import NORMALISER_COUNT
 from utils.config.options import FREE, SHAPES, STEPS, WIDTH, Option
 
-UPDATE_ORDER = Option(
-    "together",
-    "of the agents' policies: all in the same updates (together), or one agent after another, whose advantages count "
-    "by how much those before it have changed, in a random order or by their numbers (fixed), which needs "
-    "share_params=False and a critic of its own (HAPPO)",
-    choices=("together", "random", "fixed"),
-    resume=SHAPES,
-)
 ACTOR_CRITIC = {
     **TARGET_UPDATES,
     **N_STEP,

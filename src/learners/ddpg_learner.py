@@ -80,8 +80,7 @@ class DDPGLearner(OffPolicyLearner):
     def _learn_policy(self, now: Transitions) -> dict[str, Any]:
         """Down -Q(s, mu(s)) by the first critic."""
         with at_rest(*(self.networks[name] for name in self.target_networks)):
-            policy = self._forward(lambda: self.mac.policy_at(now.batch, 0))
-            actions = _units(policy) if self.mac.continuous else self._drawn(policy)
+            actions = self._actions(now)
             values = self.values(now, 0, now.taken, actions, estimates=slice(1))
             values = self.of_actions(now, 0, values, actions)[0]
             loss = -masked_mean(values, now.mask)
@@ -89,6 +88,15 @@ class DDPGLearner(OffPolicyLearner):
                 loss = loss * now.mask.sum()
             norm = self._step(self.agent_optimiser, loss)
         return {"pg_loss": loss.detach(), "agent_grad_norm": norm}
+
+    @th.no_grad()
+    def _acting(self, now: Transitions) -> th.Tensor:
+        return self._actions(now)
+
+    def _actions(self, now: Transitions) -> th.Tensor:
+        """What the policies do, `[B, n, K]`, with gradients."""
+        policy = self.policy_of(now)
+        return _units(policy) if self.mac.continuous else self._drawn(policy)
 
     def _drawn(self, policy: Any) -> th.Tensor:
         """Choices of all agents, one-hot `[B, n, A]`, with gradients."""

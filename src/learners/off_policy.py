@@ -1,15 +1,18 @@
 """The common part of off-policy actor-critics: transitions, targets, the critic's step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch as th
 import torch.nn.functional as F
 
+from components.sampling.fields import of_agent
 from controllers.actor_controller import ActorMAC
 from learners.base import BaseLearner
+from learners.figures import Averages
 from learners.q_targets import masked_mean
+from learners.update_order import TOGETHER, UpdateOrder
 from modules.critics import REGISTRY as critic_REGISTRY
 from utils.errors import ConfigError
 from utils.rl_utils import discount_of, rewards_of, terminations, valid_transitions
@@ -22,6 +25,9 @@ class Transitions:
 
     `batch`: step 0 and what follows it, step 1; `mask`, `rewards`, `ended`: `[B, n]`; `discount`: of what follows, a
     number or `[B, 1]`; `weights`: importance sampling's, 1.0 or `[B, 1]`; `taken`: actions `[B, n, K]`.
+
+    `turn`: as the agent sees it whose policy learns, its number, the batch with it alone, and its copy of the policy:
+    then `mask` is `[B, 1]`, and `taken` is what all agents do by their present policies.
     """
 
     batch: Any
@@ -31,6 +37,7 @@ class Transitions:
     discount: th.Tensor | float
     weights: th.Tensor | float
     taken: th.Tensor
+    turn: tuple[int, Any, Any] | None = None
 
 
 class OffPolicyLearner(BaseLearner):
@@ -47,7 +54,11 @@ class OffPolicyLearner(BaseLearner):
         if not isinstance(mac, ActorMAC):
             raise ConfigError(f"learner={self.args.learner} needs mac=actor_mac, not {type(mac).__name__}.")
         self._add_critics(scheme)
-        parameters = list(mac.parameters())
+        # None: all agents' policies are updated at once
+        self.order = None if self.args.update_order == TOGETHER else UpdateOrder(mac, self.args)
+        if self.order is not None:
+            self.mac_copies = self.order.macs
+        parameters = [weight for each in self.mac_copies or [mac] for weight in each.parameters()]
         self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(parameters, self.args.lr, self.args)
         parameters = [weight for network in self.networks.values() for weight in network.parameters()]
         self.critic_optimiser = self.optimisers["critic_opt"] = build_optimiser(
@@ -68,8 +79,10 @@ class OffPolicyLearner(BaseLearner):
         if self.mac.normalisers:
             self.mac.take_in(batch[:, :1], batch["filled"][:, :1])
         log, policy = self._log_due(t_env), (self.critic_updates + 1) % self.args.policy_delay == 0
-        logged, self.new_priorities = self.captured(self._update, batch, log, policy)
+        logged, self.new_priorities = self.captured(self._update, batch, log, policy and self.order is None)
         self.critic_updates += 1
+        if policy and self.order is not None:
+            logged |= self._learn_in_turn(batch, log)
         if policy:
             self._update_targets_by(self.args.target_update_interval_or_tau, self.args.target_update_every)
         if log:
@@ -83,6 +96,34 @@ class OffPolicyLearner(BaseLearner):
     def _learn(self, now: Transitions, log: bool, policy: bool) -> dict[str, Any]:
         logged = self._learn_values(now, log)
         return logged | self._learn_policy(now) if policy else logged
+
+    def _learn_in_turn(self, batch: Any, log: bool) -> dict[str, Any]:
+        """One policy's step after another's, which act by their new policies from then on; returns mean statistics."""
+        assert self.order is not None
+        acting, stats = self.captured(self._acts, batch), Averages(log)
+        for i, own in self.order.in_turn():
+            acting, found = self.captured(self._take_turn, batch, of_agent(batch, i), i, own, acting)
+            stats.note(found)
+        return stats.means()
+
+    def _take_turn(self, batch: Any, alone: Any, i: int, own: Any, acting: th.Tensor) -> tuple[th.Tensor, dict]:
+        """A step of agent i's policy where all do what `acting` says, `[B, n, K]`; returns that with its new action."""
+        now = self.transitions(batch)
+        now = replace(now, mask=now.mask[:, i : i + 1], taken=acting, turn=(i, alone, own))
+        logged = self._learn_policy(now)
+        return th.cat([acting[:, :i], self._acting(now), acting[:, i + 1 :]], dim=1), logged
+
+    def _acts(self, batch: Any) -> th.Tensor:
+        return self._acting(self.transitions(batch))
+
+    def _acting(self, now: Transitions) -> th.Tensor:
+        """Actions of the present policies at step 0, `[B, n, K]`, or of the one whose turn it is, without gradients."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _acting()")
+
+    def policy_of(self, now: Transitions) -> Any:
+        """The distribution of actions at step 0, of all agents or of the one whose turn it is."""
+        _, batch, mac = now.turn or (None, now.batch, self.mac)
+        return self._forward(lambda: mac.policy_at(batch, 0))
 
     def targets_of(self, now: Transitions) -> th.Tensor:
         """What the critics learn, `[B, n]`."""
@@ -106,7 +147,11 @@ class OffPolicyLearner(BaseLearner):
     ) -> th.Tensor:
         """Values at step `t` by all estimates, `[E, B, n]` or `[E, B, n, A]`; see `ActionValueCritic.forward`."""
         critic = self.target_critic if target else self.critic
-        return self._forward(lambda: critic(self._field(now.batch, t), taken, own, **which))
+        if now.turn is None:
+            return self._forward(lambda: critic(self._field(now.batch, t), taken, own, **which))
+        i = now.turn[0]
+        own = None if own is None else own.expand_as(taken)  # only this agent's row counts
+        return self._forward(lambda: critic(self._field(now.batch, t), taken, own, **which))[:, :, i : i + 1]
 
     def _field(self, batch: Any, t: int):
         norms = self.mac.normalisers

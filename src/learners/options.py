@@ -169,8 +169,17 @@ BY_UPDATES = Option(
     driven=True,
 )
 # off-policy actor-critics
+UPDATE_ORDER = Option(
+    "together",
+    "of the agents' policies: all in the same updates (together), or one agent after another, each knowing how those "
+    "before it have changed, in a random order or by their numbers (fixed), which needs share_params=False and a "
+    "critic of its own (HAPPO, HASAC)",
+    choices=("together", "random", "fixed"),
+    resume=SHAPES,
+)
 OFF_POLICY = {
     "critic": CRITIC,
+    "update_order": UPDATE_ORDER,
     "critic_lr": replace(CRITIC_LR, driven=True),
     "critic_loss": Option("mse", "of the critic's errors: mse, or smooth_l1", choices=("mse", "smooth_l1")),
     "policy_delay": Option(1, "updates of the critic for each of the policy", at_least=1, at_most=COPIES),
@@ -252,6 +261,9 @@ SOFT = {
         "nats; null: minus the number of continuous actions, or 0.98 of the most that choices can have",
         nullable=True,
         kind=float,
+    ),
+    "team_entropy": Option(
+        False, "values count the entropies of all agents' policies (HASAC), not of the agent's own alone"
     ),
     "entropy_lr": Option(3e-4, "learning rate of entropy_weight", above=0),
     "value_network": Option(

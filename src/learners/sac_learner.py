@@ -81,15 +81,28 @@ class SACLearner(OffPolicyLearner):
         weight = self.entropy_weight
         if self.mac.continuous:
             units, log_prob, _ = self._drawn(policy) if drawn is None else drawn
-            return self.values(now, t, units, target=target).amin(dim=0) - weight * log_prob
+            soft = self.values(now, t, units, target=target).amin(dim=0) - weight * log_prob
+            return soft - weight * self._of_others(log_prob) if self.args.team_entropy else soft
         probs, log_probs = _choices(policy)
         values = self.values(now, t, self._others(now, t, probs), target=target).amin(dim=0)
-        return (probs * (values - weight * log_probs)).sum(dim=-1)
+        soft = (probs * (values - weight * log_probs)).sum(dim=-1)
+        return soft - weight * self._of_others((probs * log_probs).sum(dim=-1)) if self.args.team_entropy else soft
+
+    @staticmethod
+    def _of_others(x: th.Tensor) -> th.Tensor:
+        """For each agent, the sum over the others, `[B, n]`."""
+        return x.sum(dim=-1, keepdim=True) - x
+
+    @th.no_grad()
+    def _acting(self, now: Transitions) -> th.Tensor:
+        policy = self.policy_of(now)
+        return self._drawn(policy).units if self.mac.continuous else self._choices_drawn(_choices(policy)[0])
 
     def _others(self, now: Transitions, t: int, probs: th.Tensor) -> th.Tensor:
         """The choices of all agents that central critics see at step `t`: those taken, or later ones drawn now."""
-        if t == 0 or not self.critic.central:
-            return now.taken
+        return now.taken if t == 0 or not self.critic.central else self._choices_drawn(probs)
+
+    def _choices_drawn(self, probs: th.Tensor) -> th.Tensor:
         shape = tuple(probs.shape)
         race = self.made(lambda: np.random.exponential(size=shape).astype(np.float32), probs.device)
         drawn = (probs / race).argmax(dim=-1)
@@ -106,7 +119,7 @@ class SACLearner(OffPolicyLearner):
         """One step of all networks down losses of the same weights, by one action in each state."""
         losses = {}
         losses[self.critic_optimiser], logged = self._critic_loss(now, log)
-        policy = self._forward(lambda: self.mac.policy_at(now.batch, 0))
+        policy = self.policy_of(now)
         drawn = self._drawn(policy) if self.mac.continuous else None
         if self.args.value_network:
             losses[self.value_optimiser] = loss = self._value_loss(now, policy, drawn)
@@ -133,7 +146,7 @@ class SACLearner(OffPolicyLearner):
         return logged
 
     def _learn_policy(self, now: Transitions) -> dict[str, Any]:
-        policy = self._forward(lambda: self.mac.policy_at(now.batch, 0))
+        policy = self.policy_of(now)
         with at_rest(self.critic):
             loss, entropy = self._policy_loss(now, policy)
             norm = self._step(self.agent_optimiser, loss)

@@ -1,6 +1,7 @@
 """Policies that are updated one after another, each knowing the updates before it (Kuba et al. 2022, theorem 1).
 
-HAPPO, HATRPO and HAA2C are PPO, a trust region and A2C in this order.
+HAPPO, HATRPO and HAA2C are PPO, a trust region and A2C in this order; HASAC, HATD3 and HADDPG are SAC, TD3 and DDPG
+(Liu et al. 2024; Zhong et al. 2024).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -48,11 +49,8 @@ class UpdateOrder:
             estimates: `[B, T, n]` each, as `AdvantageEstimator.of` returns them.
             log_prob: of a batch's actions by a controller, `[B, T, n]`.
         """
-        order = np.random.permutation(len(self._copies)) if self._random else range(len(self._copies))
         factor: Any = 1.0
-        for turn, number in enumerate(order, start=1):
-            i, own = self._copies[number]
-            self._bring(i, own, there=True)
+        for turn, (i, own) in enumerate(self.in_turn(), start=1):
             if i is None:
                 yield own, batch, estimates
             else:
@@ -60,9 +58,17 @@ class UpdateOrder:
                 one = of_agent(batch, i)
                 before = log_prob(one, own)
                 yield own, one, {**mine, "advantages": mine["advantages"] * factor}
-                if turn < len(order):  # nobody needs the last one's
+                if turn < len(self._copies):  # nobody needs the last one's
                     moved = (log_prob(one, own) - before).exp()
                     factor = factor * th.where(mine["choices"] > 0, moved, 1.0)
+
+    def in_turn(self) -> Iterator[tuple[int | None, Any]]:
+        """Each policy's agent, or None, and its copy to update, whose weights the policy has when the next is due."""
+        order = np.random.permutation(len(self._copies)) if self._random else range(len(self._copies))
+        for number in order:
+            i, own = self._copies[number]
+            self._bring(i, own, there=True)
+            yield i, own
             self._bring(i, own, there=False)
 
     @th.no_grad()
@@ -87,12 +93,18 @@ def check(config: Mapping[str, Any]) -> None:
             )
         return
     why = f"update_order={order} updates the policy of one agent after another"
-    if config["mac"] != "policy_mac":
+    if config["mac"] not in ("policy_mac", "actor_mac"):
         raise ConfigError(f"{why}, which mac={config['mac']} cannot take apart. Use mac=policy_mac.")
     if config.get("share_params", True):
         raise ConfigError(f"{why}, but with share_params=True there is one for all. Use share_params=False.")
     if config["critic"] == "trunk":
         raise ConfigError(f"{why}, and critic=trunk is a part of each. Use a critic of its own, such as critic=state.")
+    if config["mixer"] is not None:
+        raise ConfigError(f"{why}, and mixer={config['mixer']} has all learn from one value. Use mixer=null.")
+    if config.get("losses_first"):
+        raise ConfigError(f"{why}, and losses_first=True all at once. Use losses_first=False.")
+    if config.get("policy_gradient") == "score":
+        raise ConfigError(f"{why}, up the gradient of critics. Use policy_gradient=reparameterised.")
     for key in ("recompute_advantages", "normalise_advantages_per_minibatch"):
         if config.get(key):
             raise ConfigError(f"{why}, from advantages that are estimated once. Use {key}=False.")

@@ -228,6 +228,8 @@ MINIBATCHES = Most(update=(0, 18))
 TWO_NETWORKS = Most(update=(0, 85))
 # each agent's policy sees the rollout before and after its updates, as each trial of a line search does
 IN_TURN = Most(update=(0, 34))
+# each turn sends the random numbers of its policy's steps
+TRANSITIONS_IN_TURN = Most(decision=(1, 2.25), update=(0, 4))
 COUNTS = {
     **dict.fromkeys(("td3", "maddpg", "matd3", "facmac", "sac", "masac"), ONE_STEP),
     **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
@@ -238,6 +240,7 @@ COUNTS = {
     # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one
     "enn_ppo": Most(decision=(2, 10.3), update=(0, 48)),
     **dict.fromkeys(("ia2c", "maa2c"), Most(update=(0, 4))),
+    **dict.fromkeys(("haddpg", "hatd3", "hasac"), TRANSITIONS_IN_TURN),
     **dict.fromkeys(("happo", "hatrpo", "haa2c", "trpo"), IN_TURN),
 }
 # shorter rollouts, so that there are several
