@@ -104,7 +104,15 @@ REGISTRY.declare(
     takes=("continuous", "branches", "other_actions"),
     reads=("test_greedy", "critic"),
     values=True,
-    options=POLICY,
+    options={
+        **POLICY,
+        "noise": Option(
+            "none",
+            "added to actions in training: epsilon (random choices at times), none",
+            choices=("none", "epsilon"),
+        ),
+        "noise_scale": Option(0.0, "noise=epsilon: share of random choices", at_least=0, at_most=1, schedule=True),
+    },
 )
 REGISTRY.declare(
     "actor_mac",

@@ -20,6 +20,7 @@ from modules.unshared import alone
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
 from utils.numbers.running_statistics import RunningNorm
+from utils.numbers.schedules import Schedule
 from utils.tensors.schemes import observed_fields
 
 # normalised observations are kept between -10 and 10
@@ -41,6 +42,11 @@ class PolicyMAC(BasicMAC):
             raise ConfigError("deviation=none leaves no distribution to learn from. Use it with mac=actor_mac.")
         self.policy = Policy(scheme, args)
         self.has_values = args.critic == "trunk"
+        # the share of random actions
+        explores = type(self) is PolicyMAC and args.noise == "epsilon"
+        self.exploration = Schedule.of(args.noise_scale) if explores else None
+        if explores and any(branch.n is None for branch in self.policy.branches.values()):
+            raise ConfigError("noise=epsilon of mac=policy_mac needs actions that are choices. Use noise=none.")
         # of the network
         args.n_actions = self.policy.size + self.has_values
         super().__init__(scheme, groups, args)
@@ -61,6 +67,11 @@ class PolicyMAC(BasicMAC):
                 outputs = outputs[rows]
             policy = self.distribution(outputs, {mask: batch[mask][rows, t] for mask in self.policy.masks})
             actions = policy.mode() if test_mode and self.args.test_greedy else policy.sample()
+            if self.exploration is not None and not test_mode and (share := self.exploration.eval(t_env)):
+                masks = {mask: batch[mask][rows, t] for mask in self.policy.masks}
+                at_random = th.rand(outputs.shape[:-1], device=outputs.device) < share
+                others = self.distribution(th.zeros_like(outputs), masks).sample()
+                actions = {path: th.where(at_random, others[path], x) for path, x in actions.items()}
         extras = extras_of_policy(policy, actions)
         if self.has_values:
             extras["value"] = lambda: self.values(outputs).unsqueeze(-1)

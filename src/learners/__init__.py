@@ -148,8 +148,8 @@ REGISTRY.declare(
 REGISTRY.declare(
     "a2c_learner",
     "learners.a2c_learner:A2CLearner",
-    "A2C: policy gradients with a critic: IA2C, MAA2C, on-policy",
-    **POLICY_GRADIENTS,
+    "A2C: policy gradients with a critic: IA2C, MAA2C, with a mixer of its values VDAC, on-policy",
+    **{**POLICY_GRADIENTS, "mixes": ("nothing", "chosen_values")},
     logs=logged.A2C,
     options=ACTOR_CRITIC,
 )

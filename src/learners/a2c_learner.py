@@ -35,8 +35,8 @@ class A2CLearner(ActorCriticLearner):
 
     def _update(self, sample: Any, entropy_coef: float, with_statistics: bool, mac: Any = None) -> dict[str, Figure]:
         """Of the policy and the critic, or of the copy `mac` whose turn it is; returns what is logged, if wanted."""
-        choices = sample["choices"]
         now = self.evaluate_actions(sample, mac)
+        choices = sample["choices"].expand_as(now.log_prob)
         entropy = masked_mean(now.entropy, choices)
         pg_loss = -masked_mean(now.log_prob * sample["advantages"], choices)
         loss = pg_loss - entropy_coef * entropy

@@ -1,6 +1,7 @@
 """The common part of actor-critic learners: a policy, a critic, and the parts of a batch that their updates see."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch as th
@@ -15,9 +16,11 @@ from learners.action_evaluation import ActionEvaluation, pi_max, value_statistic
 from learners.advantages import AdvantageEstimator
 from learners.base import BaseLearner
 from learners.figures import Figure, figure
-from learners.state_values import StateValues
+from learners.q_targets import mix
+from learners.state_values import PRESENT, StateValues
 from learners.update_order import TOGETHER, UpdateOrder
 from modules.critics import REGISTRY as critic_REGISTRY
+from modules.mixers import build_mixer
 from modules.policies.policy import plain
 from utils.errors import ConfigError
 from utils.numbers.schedules import Schedule
@@ -39,7 +42,9 @@ class ActorCriticLearner(BaseLearner):
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         self.critic = critic_REGISTRY[self.args.critic](scheme, self.args)
-        self.state_values = StateValues(self.critic, mac, self._forward, self.args.batch_size_run)
+        self.mixer = None if self.args.mixer is None else build_mixer(self.args.mixer, self.args)
+        mixing = None if self.mixer is None else partial(mix, self, self.mixer)
+        self.state_values = StateValues(self.critic, mac, self._forward, self.args.batch_size_run, mixing)
         self.shared_trunk = self.state_values.shared_trunk
         apart = self.learns_from_copies or self.args.update_order != TOGETHER
         # None: the policy itself is updated, all agents at once
@@ -47,6 +52,13 @@ class ActorCriticLearner(BaseLearner):
         if self.order is not None:
             self.mac_copies = self.order.macs
         parameters = [weight for each in self.mac_copies or [mac] for weight in each.parameters()]
+        of_mixer: list[th.nn.Parameter] = []
+        if self.mixer is not None:
+            self.networks["mixer"], of_mixer = self.mixer, list(self.mixer.parameters())
+            if self.args.target_update_interval_or_tau is not None:
+                raise ConfigError("target_update_interval_or_tau: a critic with a mixer has no target network.")
+        if self.shared_trunk:
+            parameters += of_mixer
         self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(parameters, self.args.lr, self.args)
         self.target_critic = None
         if not self.shared_trunk:
@@ -56,7 +68,7 @@ class ActorCriticLearner(BaseLearner):
                     raise ConfigError("target_update_interval_or_tau: a critic with critic_rnn has no target network.")
                 _, self.target_critic = self.add_network("critic", self.critic)
             self.critic_optimiser = self.optimisers["critic_opt"] = build_optimiser(
-                list(self.critic.parameters()), self.args.critic_lr, self.args
+                [*self.critic.parameters(), *of_mixer], self.args.critic_lr, self.args
             )
         self.estimator = AdvantageEstimator(scheme, self.args)
         self.networks |= self.estimator.networks
@@ -71,6 +83,8 @@ class ActorCriticLearner(BaseLearner):
         self._masks = list(choice_masks(scheme).values())
         inputs = [*observed_fields(scheme), *state_fields(scheme), *action_fields(scheme), *self._actions, *self._masks]
         inputs += controller(mac).input_fields
+        if self.mixer is not None:
+            inputs.append(PRESENT)
         self._inputs = list(dict.fromkeys(key for key in inputs if key in scheme))
 
     def evaluate_actions(self, batch: Any, mac: Any = None) -> ActionEvaluation:

@@ -7,6 +7,7 @@ from learners.options import (
     CRITIC_LR,
     EPOCHS,
     LR_FINISH,
+    MIXER,
     N_STEP,
     STANDARDISE,
     TARGET_UPDATES,
@@ -18,6 +19,7 @@ from utils.config.normaliser_options import NORMALISER_COUNT
 from utils.config.options import FREE, SHAPES, STEPS, WIDTH, Option
 
 ACTOR_CRITIC = {
+    **MIXER,
     **TARGET_UPDATES,
     **N_STEP,
     **STANDARDISE,

@@ -19,6 +19,7 @@ from utils.tensors.schemes import AGENTS, MEMORY, is_rollout
 from utils.tensors.tensor_trees import map_tree
 
 Field = Callable[[str], th.Tensor]
+PRESENT = "present"
 
 
 class StateValues:
@@ -28,14 +29,17 @@ class StateValues:
         critic: `[B, T, n]` of it are values; one with `of_outputs` takes them from the outputs of `mac`.
         forward: calls a network with its inputs, in the config's precision.
         size: the environments of a rollout.
+        mix: makes the team's values `[B, T, 1]` of the agents' `[B, T, n]` and of states `[B, T, S]`; None: they stay
+            the agents'.
     """
 
-    def __init__(self, critic: Any, mac: Any, forward: Callable, size: int):
+    def __init__(self, critic: Any, mac: Any, forward: Callable, size: int, mix: Callable | None = None):
         self._critic, self._mac, self._forward = critic, controller(mac), forward
         self.shared_trunk = hasattr(critic, "of_outputs")
         # of the environment, which the network that acts has for every agent
         self._one_value = self.shared_trunk and self._mac.one_value
         self.memory = CriticMemory(size, critic) if getattr(critic, "rnn", None) is not None else None
+        self._mix = mix
         self._from_acting = False
 
     def take_from_acting(self) -> None:
@@ -53,11 +57,14 @@ class StateValues:
         self._from_acting = True
 
     def of(self, batch: Any, critic: Any = None) -> th.Tensor:
-        """Of all states of a batch, `[B, T, n]`, or `[B, T, 1]` of the environment.
+        """Of all states of a batch, `[B, T, n]`, or `[B, T, 1]` of the environment or by a mixer.
 
         Args:
             critic: another one of the same form and without a memory; None: its own.
         """
+        return self._mixed(batch, self._of(batch, critic))
+
+    def _of(self, batch: Any, critic: Any) -> th.Tensor:
         if self.memory is not None:
             return self.memory.values(self._critic, batch, self._seen(batch))
         if self._from_acting and is_rollout(batch) and "value" in batch.scheme:
@@ -91,10 +98,20 @@ class StateValues:
         return unroll.spread(self._of_outputs(self._forward(unroll.outputs, self._mac)))
 
     def of_sample(self, sample: Any, unroll: BatchUnroll, outputs: Any = None) -> th.Tensor:
-        """Of a sample that the controller is unrolled over, with these outputs: `[B, T, n]`.
+        """Of a sample that the controller is unrolled over, with these outputs: as `of`.
 
         `outputs`: None if they are not known, of a critic that does not need them.
         """
+        return self._mixed(sample, self._of_sample(sample, unroll, outputs))
+
+    def _mixed(self, batch: Any, values: th.Tensor) -> th.Tensor:
+        if self._mix is None:
+            return values
+        if PRESENT in batch.scheme:
+            values = values * batch[PRESENT].squeeze(3)
+        return self._mix(values, batch["state"])
+
+    def _of_sample(self, sample: Any, unroll: BatchUnroll, outputs: Any) -> th.Tensor:
         if self.memory is not None:
             return recurrent_critic.unroll(self._critic, sample, self._seen(sample))[0]
         if self.shared_trunk:

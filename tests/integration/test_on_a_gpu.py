@@ -239,7 +239,7 @@ COUNTS = {
     "ippo_smac": TWO_NETWORKS,
     # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one
     "enn_ppo": Most(decision=(2, 10.3), update=(0, 48)),
-    **dict.fromkeys(("ia2c", "maa2c"), Most(update=(0, 4))),
+    **dict.fromkeys(("ia2c", "maa2c", "vmix", "pymarl2_vmix"), Most(update=(0, 4))),
     **dict.fromkeys(("haddpg", "hatd3", "hasac"), TRANSITIONS_IN_TURN),
     **dict.fromkeys(("happo", "hatrpo", "haa2c", "trpo"), IN_TURN),
 }

@@ -13,6 +13,7 @@ from learners.a2c_learner import A2CLearner
 from learners.ppo_learner import PPOLearner
 from modules.policies.distributions import Categorical, Joint
 from random_rollouts import random_rollout
+from utils.errors import ConfigError
 
 GAMMA, LAMBDA = 0.9, 0.5
 # V of the observations 0 to 4, and GAE of the rollout by hand; step 2 is the closing state
@@ -98,6 +99,55 @@ def test_a2c_by_hand(end):
     assert float(mac.logits.grad[0, 0]) == pytest.approx(grad + entropy_grad, rel=1e-4)
     assert mac.logits.grad[2].abs().sum() == mac.logits.grad[4].abs().sum() == 0, "nothing was done there"
     assert mac.logits.grad[:, 2].abs().sum() == 0, "illegal"
+
+
+@pytest.mark.parametrize("forced", [True, False])
+@pytest.mark.parametrize("end", DELTAS)
+def test_a_mixer_makes_the_teams_values_of_the_agents(end, forced):
+    """VDAC with the sum of both agents' values, which are equal here: deltas as above, with 2 V."""
+    mac, batch = TablePolicy(), rollout(5, [end])
+    learner = learner_of(A2CLearner, mac, batch.scheme, mixer="vdn", mask_forced_actions=forced)
+    learner.train(batch, 10, 0)
+    last_value = 0 if end == "terminated" else 0.9 * 10
+    first, second, final = 1 + 0.9 * 2 - 1, 2 + last_value - 2, 4 + 0.9 * 2 - 5
+    advantages = [first + GAMMA * LAMBDA * second, second, final]
+    p = np.exp([0.3, -0.2]) / np.exp([0.3, -0.2]).sum()
+    last = learner.logger.last()
+    assert last["pg_loss"] == pytest.approx(-np.log(p[0]) * np.mean(advantages), rel=1e-5)
+    assert last["critic_loss"] == pytest.approx(np.mean(np.square(advantages)), rel=1e-5)
+    assert last["entropy"] == pytest.approx(-(p * np.log(p)).sum(), rel=1e-5)
+    assert last["q_taken_mean"] == pytest.approx(np.mean([1.0, 2.0, 5.0]), rel=1e-5)
+
+
+def test_a_mixer_learns_with_the_values_and_has_no_target():
+    batch, mac, args = random_rollout(mixer="qmix", critic_lr=0.001, state_shape=1)
+    learner = A2CLearner(mac, batch.scheme, RecordingLogger(), args)
+    before = [weight.clone() for weight in learner.networks["mixer"].parameters()]
+    learner.train(batch, 10, 0)
+    now = learner.networks["mixer"].parameters()
+    assert any(not th.equal(one, other) for one, other in zip(before, now, strict=True))
+    args.target_update_interval_or_tau = 0.5
+    with pytest.raises(ConfigError, match="a critic with a mixer has no target network"):
+        A2CLearner(mac, batch.scheme, RecordingLogger(), args)
+
+
+def test_a_share_of_actions_is_random_in_training():
+    batch, _, args = random_rollout(noise="epsilon", noise_scale=[[0, 0.6], [100, 0.0]])
+    mac = PolicyMAC(batch.scheme, batch.groups, args)
+    with th.no_grad():
+        mac.agent.fc2.bias.copy_(th.tensor([50.0, 0.0, 0.0]))
+    batch["avail_actions"][:] = th.tensor([1, 1, 0], dtype=th.int32)
+    th.manual_seed(0)
+
+    def share_of_others(t_env, **changes):
+        mac.init_hidden(batch.batch_size)
+        found = [mac.decide(batch, 1, t_env, **changes).actions["actions"] for _ in range(40)]
+        assert max(int(actions.max()) for actions in found) <= 1, "illegal"
+        return float(th.stack(found).float().mean())
+
+    assert share_of_others(0) == pytest.approx(0.3, abs=0.1)
+    assert share_of_others(50) == pytest.approx(0.15, abs=0.08)
+    assert share_of_others(100) == share_of_others(0, test_mode=True) == 0
 
 
 @pytest.mark.parametrize(("behind", "clipped"), [(0.5, True), (0.0, False), (-0.5, False)])

@@ -39,6 +39,7 @@ LEARNERS = {
     "dmaq_qatten_learner": "DMAQ_qattenLearner",
     "max_q_learner": "MAXQLearner",
     "lica_learner": "LICALearner",
+    "policy_gradient_v2": "PGLearner_v2",
 }
 # whose files have other names
 FILES = {"pac_learner": "actor_critic_pac_learner", "pac_dcg_learner": "actor_critic_pac_dcg_learner"}
@@ -122,7 +123,7 @@ def trained(src: Path, task: dict) -> dict:
     module = importlib.import_module(f"learners.{FILES.get(args.learner, args.learner)}")
     learner = getattr(module, LEARNERS[args.learner])(mac, batch.scheme, logger, args)
     networks = {name: getattr(learner, name) for name in NETWORKS if getattr(learner, name, None) is not None}
-    targets = {name: getattr(learner, f"target_{name}") for name in networks if name != "state_value"}
+    targets = {name: getattr(learner, f"target_{name}") for name in networks if hasattr(learner, f"target_{name}")}
     if hasattr(learner, "state_value_target"):
         targets["state_value"] = learner.state_value_target
     if hasattr(learner, "central_mac"):

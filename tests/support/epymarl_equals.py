@@ -39,8 +39,12 @@ NEAREST = {
         },
     )
 }
+# presets whose original has the value as a layer of its own
+VALUE_LAYERS = ("pymarl2_vmix",)
 # statistics that have other names here
-NAMES = {"q_t_mean": "q_taken_mean", "mix_loss": "pg_loss"}
+NAMES = {"q_t_mean": "q_taken_mean", "mix_loss": "pg_loss", "entropy_loss": "entropy"}
+# of PyMARL2's VMIX: the sum of the others, which are compared
+SUMS = ("coma_loss",)
 # of the random numbers in updates
 SEED = 5
 ENDS = {
@@ -107,6 +111,8 @@ def task_of(preset: str, batch: EpisodeBatch, weights: dict, updates: int, **cha
     """A task of `epymarl_child`."""
     keys = ("state", "obs", "actions", "actions_onehot", "avail_actions", "reward", "terminated", "filled")
     fields = {key: batch[key].clone() for key in keys}
+    if preset in VALUE_LAYERS:
+        weights = {**weights, "agent": _value_apart(weights["agent"])}
     if fields["reward"].dim() == 4:
         fields["reward"] = fields["reward"].squeeze(3)
     changes |= {"common_reward": fields["reward"].size(2) == 1}
@@ -134,14 +140,26 @@ def errors_of(before: dict, after: dict, stats: list[dict], other: dict) -> dict
     for update, (mine, expected) in enumerate(zip(stats, other["stats"], strict=True)):
         assert expected, "nothing was logged"
         for key, value in expected.items():
+            if key in SUMS and key not in mine:
+                continue
             # of means of both signs, not relative to what is left of them
             errors[f"{key} of update {update}"] = abs(mine[NAMES.get(key, key)] - value) / max(abs(value), 1e-2)
+    before, after = (
+        {**part, "agent": _value_apart(part["agent"])} if "fc3.weight" in other["weights"]["agent"] else part
+        for part in (before, after)
+    )
     # VDN's mixer has no weights
     networks = {name: _effective(weights) for name, weights in other["weights"].items() if weights}
     before, after = ({name: _effective(weights) for name, weights in part.items()} for part in (before, after))
     errors |= {name: error_of(after[name], weights) for name, weights in networks.items()}
     assert all(error_of(after[name], before[name]) > 1e-4 for name in before if name in networks), "nothing was learned"
     return errors
+
+
+def _value_apart(agent: dict) -> dict:
+    """The weights of a network with a value, the last output of its last layer, as PyMARL2's have it: a layer more."""
+    apart = {f"fc3.{name}": agent[f"fc2.{name}"][-1:] for name in ("weight", "bias")}
+    return agent | {f"fc2.{name}": agent[f"fc2.{name}"][:-1] for name in ("weight", "bias")} | apart
 
 
 def _effective(weights: dict) -> dict:
