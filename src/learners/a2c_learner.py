@@ -36,7 +36,7 @@ class A2CLearner(ActorCriticLearner):
     def _update(self, sample: Any, entropy_coef: float, with_statistics: bool, mac: Any = None) -> dict[str, Figure]:
         """Of the policy and the critic, or of the copy `mac` whose turn it is; returns what is logged, if wanted."""
         now = self.evaluate_actions(sample, mac)
-        choices = sample["choices"].expand_as(now.log_prob)
+        choices = sample["choices"]
         entropy = masked_mean(now.entropy, choices)
         pg_loss = -masked_mean(now.log_prob * sample["advantages"], choices)
         loss = pg_loss - entropy_coef * entropy

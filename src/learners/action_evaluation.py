@@ -52,7 +52,7 @@ def pi_max(policy: Joint, spread: Callable[[th.Tensor], th.Tensor]) -> Callable[
 @th.no_grad()
 def statistics(sample: Any, now: ActionEvaluation) -> dict[str, Figure]:
     """Means over the transitions of a sample that count; EPyMARL's names, in which values of states are q, too."""
-    choices = sample["choices"].expand_as(now.entropy)
+    choices = sample["choices"]
     means = {
         "entropy": masked_mean(now.entropy, choices),
         "advantage_mean": masked_mean(sample["advantages"], choices),

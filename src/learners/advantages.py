@@ -75,6 +75,8 @@ class AdvantageEstimator:
         errors = returns - outputs[:, :-1] if args.q_nstep else real - values[:, :-1]
         advantages = th.where(mask > 0, errors, 0.0)
         choices = mask * self._had_choice(batch) if args.mask_forced_actions else mask
+        # of all agents, even if there is one value for them
+        choices = choices.expand(-1, -1, args.n_agents)
         if "acts" in batch.scheme:
             choices = choices * batch["acts"][:, :-1].squeeze(3)
         if args.loss_reduction == "steps":

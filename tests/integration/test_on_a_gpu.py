@@ -231,7 +231,7 @@ IN_TURN = Most(update=(0, 34))
 # each turn sends the random numbers of its policy's steps
 TRANSITIONS_IN_TURN = Most(decision=(1, 2.25), update=(0, 4))
 COUNTS = {
-    **dict.fromkeys(("td3", "maddpg", "matd3", "facmac", "sac", "masac"), ONE_STEP),
+    **dict.fromkeys(("td3", "matd3", "facmac", "sac", "masac"), ONE_STEP),
     **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
     **dict.fromkeys(("ippo", "mappo", "mappo_mpe"), MINIBATCHES),
     **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),
@@ -239,8 +239,8 @@ COUNTS = {
     "ippo_smac": TWO_NETWORKS,
     # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one
     "enn_ppo": Most(decision=(2, 10.3), update=(0, 48)),
-    **dict.fromkeys(("ia2c", "maa2c", "vmix", "pymarl2_vmix"), Most(update=(0, 4))),
-    **dict.fromkeys(("haddpg", "hatd3", "hasac"), TRANSITIONS_IN_TURN),
+    **dict.fromkeys(("ia2c", "maa2c", "vmix"), Most(update=(0, 4))),
+    **dict.fromkeys(("hatd3", "hasac"), TRANSITIONS_IN_TURN),
     **dict.fromkeys(("happo", "hatrpo", "haa2c", "trpo"), IN_TURN),
 }
 # shorter rollouts, so that there are several

@@ -101,7 +101,15 @@ SAME = {"runner": {"parallel": "episodes"}, "action_selector": {"gumbel": "soft_
 EPSILON = ("epsilon_start", "epsilon_finish", "epsilon_anneal_time")
 OTHER_KEYS = {
     "pymarl2_lica": EPSILON,
-    "pymarl2_vmix": (*EPSILON, "action_selector", "critic_lr", "td_lambda", "target_update_interval"),
+    "pymarl2_vmix": (
+        *EPSILON,
+        "batch_size",
+        "buffer_size",
+        "action_selector",
+        "critic_lr",
+        "td_lambda",
+        "target_update_interval",
+    ),
 }
 ELSEWHERE = """
     name agent mac learner mixer optim_alpha optim_eps env env_args buffer_cpu_only save_model save_model_interval run

@@ -107,6 +107,8 @@ def test_a_mixer_makes_the_teams_values_of_the_agents(end, forced):
     """VDAC with the sum of both agents' values, which are equal here: deltas as above, with 2 V."""
     mac, batch = TablePolicy(), rollout(5, [end])
     learner = learner_of(A2CLearner, mac, batch.scheme, mixer="vdn", mask_forced_actions=forced)
+    # one value, and what counts of each agent: for all learners
+    assert learner.estimates(batch)["choices"].shape == (1, 4, 2)
     learner.train(batch, 10, 0)
     last_value = 0 if end == "terminated" else 0.9 * 10
     first, second, final = 1 + 0.9 * 2 - 1, 2 + last_value - 2, 4 + 0.9 * 2 - 5
