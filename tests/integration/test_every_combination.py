@@ -16,6 +16,7 @@ from learners import REGISTRY as learners
 from runners import REGISTRY as runners
 from small_training import (
     SCHEDULES,
+    SHORT,
     SOURCES,
     UPDATES,
     choice_of_parts,
@@ -96,6 +97,8 @@ def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algo
             train(tmp_path, monkeypatch, algorithm, environment, runner="episode")
         return
     changes = {"runner": "episode"}
+    if needs_meaning(algorithm) and environment == "skirmish_v2_terran":  # medivacs: the vector does not tell them
+        changes["env_args"] = {**SHORT[environment], "observation": "entities"}
     if environment in ONE_STEP and preset_on_lbf(algorithm).get("train_on_padding"):
         changes["train_on_padding"] = False
     if environment in ONE_STEP and preset_on_lbf(algorithm)["learner"] == "trpo_learner":
