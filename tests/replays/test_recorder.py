@@ -151,7 +151,7 @@ def test_a_policy_is_recorded_as_probabilities(tmp_path):
 
 def test_mixers_that_mix_something_else_tell_no_team_value(tmp_path):
     for algorithm, known in (("iql", False), ("qtran", False), ("vdn", True), ("facmac", False)):
-        with recorded_parts(tmp_path, algorithm, env="two_step") as (args, parts):
+        with recorded_parts(tmp_path, algorithm, env="two_step", buffer_size=64) as (args, parts):
             assert (team_value(args, getattr(parts.teams[0].learner, "mixer", None)) is not None) == known, algorithm
 
 
