@@ -92,10 +92,10 @@ def test_pages_fit_the_terminal(tmp_path, word, width):
 
 
 def test_a_refusal_is_broken_between_words(tmp_path):
-    code, shown = on_a_terminal(["--config=qmxi", "--env-config=two_step"], tmp_path)
+    code, shown = on_a_terminal(["--config=qmix", "--env-config=two_stpe"], tmp_path)
     assert code == 2
     assert [line for line in lines_of(shown) if len(line) > 80] == []
-    assert "qmix_smac" in " ".join(lines_of(shown)).split("Allowed:")[1].replace(",", "").split()
+    assert "skirmish" in " ".join(lines_of(shown)).split("Allowed:")[1].replace(",", "").split()
 
 
 @pytest.mark.parametrize(
