@@ -11,7 +11,7 @@ FRESH, GOING_ON = th.ones(1, 2, 1, dtype=th.bool), th.zeros(1, 2, 1, dtype=th.bo
 
 
 def make_noise(kind, **changes):
-    return ActionNoise(make_args(noise=kind, **changes), 3, 2, 4)
+    return ActionNoise(make_args(**{"noise": kind, "noise_scale": 0.1, **changes}), 3, 2, 4)
 
 
 def test_gaussian_noise_has_its_deviation_and_keeps_to_the_bounds():
