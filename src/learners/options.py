@@ -168,7 +168,6 @@ BY_UPDATES = Option(
     at_most=EPISODES,
     driven=True,
 )
-# off-policy actor-critics
 UPDATE_ORDER = Option(
     "together",
     "of the agents' policies: all in the same updates (together), or one agent after another, each knowing how those "
@@ -177,6 +176,7 @@ UPDATE_ORDER = Option(
     choices=("together", "random", "fixed"),
     resume=SHAPES,
 )
+# off-policy actor-critics
 OFF_POLICY = {
     "critic": CRITIC,
     "update_order": UPDATE_ORDER,
