@@ -119,6 +119,14 @@ def test_a_critic_sees_the_others_actions_in_their_order():
         assert th.equal(critic.of_taken(batch)[:, :, 1][filled], (first + size + last)[filled].float())
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_of_one_agent_the_best_is_what_it_took(shared):
+    batch = episodes(n_agents=1)
+    critic = make_critic(OthersActionsCritic, batch, "pac", n_agents=1, share_critic_params=shared)
+    with th.no_grad():
+        th.testing.assert_close(critic.best_of_own(batch), critic.of_taken(batch))
+
+
 def test_too_many_joint_actions_are_refused():
     batch = episodes(n_agents=2)
     with pytest.raises(ConfigError, match=r"3\^12 joint actions .* Use --config=epymarl_pac_dcg_ns"):

@@ -57,9 +57,10 @@ class OthersActionsCritic(nn.Module):
 
     def of_taken(self, batch) -> th.Tensor:
         """Values of the actions taken, given those of the others, `[B, T, n]`."""
-        onehot = batch["actions_onehot"].float()
-        of_others = onehot[:, :, self.others].flatten(3)
-        x = self._of_seen(batch) + linear(of_others, self._parts()[-1])
+        x = self._of_seen(batch)
+        if self.n_agents > 1:
+            of_others = batch["actions_onehot"].float()[:, :, self.others].flatten(3)
+            x = x + linear(of_others, self._parts()[-1])
         return self._of_own(self._after_first(x), batch)
 
     def best_of_own(self, batch) -> th.Tensor:
