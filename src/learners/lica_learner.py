@@ -6,12 +6,12 @@ from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import Figure, figure
 from learners.networks import at_rest
-from learners.q_targets import masked_mean
+from learners.q_targets import lambda_returns, masked_mean
 from learners.targets import last_update
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.distributions import LEAST_PROBABILITY
 from utils.numbers.schedules import Schedule
-from utils.rl_utils import discount_of, legal_policy, rewards_of, td_lambda_returns, terminations, valid_transitions
+from utils.rl_utils import legal_policy, valid_transitions
 from utils.tensors.optimisers import build_optimiser
 from utils.timing import timed
 
@@ -53,14 +53,7 @@ class LICALearner(BaseLearner):
         actions, states = batch["actions_onehot"].float(), batch["state"]
         with th.no_grad():
             values = self._forward(self.target_critic, actions, states)
-            targets = td_lambda_returns(
-                rewards_of(batch),
-                terminations(batch),
-                mask,
-                values[:, 1:],
-                discount_of(batch, self.args.gamma),
-                self.args.td_lambda,
-            )
+            targets = lambda_returns(batch, mask, values[:, 1:], self.args.gamma, self.args.td_lambda)
         q_taken = self._forward(self.critic, actions[:, :-1], states[:, :-1])
         td_error = q_taken - targets
         loss = masked_mean(td_error**2, mask)

@@ -4,6 +4,7 @@ from typing import Any
 
 import torch as th
 
+from utils.rl_utils import discount_of, rewards_of, td_lambda_returns, terminations
 from utils.tensors.contracts import require_shape
 
 # PyMARL's value of an illegal action: finite, since padding times a mask of 0 must stay 0
@@ -28,6 +29,12 @@ def masked_mean(x: th.Tensor, mask: th.Tensor) -> th.Tensor:
     Where the mask is 0 everywhere it is 0: nobody had a choice in these frames.
     """
     return (x * mask).sum() / mask.sum().clamp(min=SMALLEST)
+
+
+def lambda_returns(batch: Any, mask: th.Tensor, following: th.Tensor, gamma: float, td_lambda: float) -> th.Tensor:
+    """TD(lambda) returns `[B, T, 1]` of a batch of T + 1 steps, from values of the team after each step."""
+    discount = discount_of(batch, gamma)
+    return td_lambda_returns(rewards_of(batch), terminations(batch), mask, following, discount, td_lambda)
 
 
 def mix(learner: Any, mixer: Any, agent_qs: th.Tensor, states: th.Tensor, *seen: th.Tensor) -> th.Tensor:

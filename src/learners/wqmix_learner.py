@@ -10,11 +10,11 @@ from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import figure
 from learners.mixing import Mixing
-from learners.q_targets import legal_values, masked_mean
+from learners.q_targets import lambda_returns, legal_values, masked_mean
 from learners.targets import last_update
 from modules.mixers import build_mixer
 from modules.mixers.central import CentralMixer
-from utils.rl_utils import discount_of, rewards_of, td_lambda_returns, terminations, valid_transitions
+from utils.rl_utils import valid_transitions
 from utils.tensors.optimisers import build_optimiser
 from utils.timing import timed
 
@@ -94,15 +94,7 @@ class WQMIXLearner(BaseLearner):
         batch = unroll.batch
         central = legal_values(self._forward(unroll.outputs, self.target_central_mac), unroll.avail_actions)
         values = self.central_mixing(self.target_central_mixer, unroll, slice(None), greedy, central)
-        returns = td_lambda_returns(
-            rewards_of(batch),
-            terminations(batch),
-            mask,
-            values[:, 1:],
-            discount_of(batch, self.args.gamma),
-            self.args.td_lambda,
-        )
-        return returns, values[:, :-1]
+        return lambda_returns(batch, mask, values[:, 1:], self.args.gamma, self.args.td_lambda), values[:, :-1]
 
     def _weights(
         self, unroll: BatchUnroll, hits: th.Tensor, td_error: th.Tensor, targets: th.Tensor, greedy_qvals: th.Tensor
