@@ -1,6 +1,6 @@
 """The pages of presets: what each is, its command, its parts and keys, its equations and its curves.
 
-Those of parameter files have their panel in the place of curves.
+Those of parameter files have their panel in place of curves.
 """
 
 import ast

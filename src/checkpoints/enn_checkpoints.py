@@ -66,7 +66,7 @@ def enn_state(path: Path, target: Any, names: Sequence[str] = ()) -> dict[str, A
     field = FIELDS.get(path.name)
     if field is None or state.get(field) is None:
         raise ConfigError(
-            f"{folder}: enn-trainer's checkpoint has nothing in the place of {path.name}. Take its config, "
+            f"{folder}: enn-trainer's checkpoint has nothing in place of {path.name}. Take its config, "
             f"--config={folder / 'config.ron'} ({PAGE})."
         )
     if field in NETWORK_OF:

@@ -22,7 +22,7 @@ REGISTRIES: dict[str, Registry] = {
     "env_transport": TRANSPORTS,
     "mac": controllers,
     "agent": agents,
-    # a file of PyMARL's in the place of components/action_selectors.py has a plain dict
+    # a file of PyMARL's in place of components/action_selectors.py has a plain dict
     "action_selector": Registry.of("action selector", action_selectors),
     "learner": learners,
     "collection": ways_of_collection,

@@ -191,7 +191,7 @@ def with_own_defaults(config: Mapping[str, Any], settings: Mapping[str, Any]) ->
     # seed is Sacred's, too
     missing = [key for key in completed(changed) if key in options and key not in (*config, "seed")]
     made = {**config, **{key: copy.deepcopy(options[key].default) for key in missing}}
-    # nor a mapping in the place of null
+    # nor a mapping in place of null
     return {
         key: {} if value is None and isinstance(settings.get(key), Mapping) else value for key, value in made.items()
     }

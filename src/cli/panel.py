@@ -78,7 +78,7 @@ def changed_panel(
 
 
 def renamed(panel: Mapping[str, Any], former: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """A recorded panel with the present names in the place of former ones."""
+    """A recorded panel with the present names in place of former ones."""
     return {now: value for key, value in panel.items() for now in former.get(key, (key,))}
 
 

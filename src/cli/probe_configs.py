@@ -106,7 +106,7 @@ def without_memory(config: Mapping[str, Any]) -> str:
 
 
 def _budget(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with which a healthy learner solves a game in seconds, in the place of the preset's."""
+    """Settings with which a healthy learner solves a game in seconds, in place of the preset's."""
     buffer = ChosenParts(config).name("buffer")
     on_policy = buffer == "rollout" or LEARNERS.entry(config["learner"]).traits.get("on_policy", False)
     steps = 12_000 if on_policy else 3_000 if buffer == "transitions" else 5_000

@@ -89,7 +89,7 @@ PROBES = (
 
 @dataclass
 class _Figures:
-    """Takes a run's statistics in the place of Sacred's record."""
+    """Takes a run's statistics in place of Sacred's record."""
 
     info: dict[str, Any] = field(default_factory=dict)
     _id: None = None

@@ -242,7 +242,7 @@ class CollectorPool:
             self._console.error(f"Collector {collector.index} failed:\n{text}")
 
     def _restart(self, collector: Collector, what: str, t_env: int) -> None:
-        """Start another process in the place of one that is gone; the rollout that it played is lost.
+        """Start another process in place of one that is gone; the rollout that it played is lost.
 
         Raises:
             MusterError: restarts do not help.

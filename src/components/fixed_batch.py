@@ -13,7 +13,7 @@ class FixedBatch(EpisodeBatch):
 
     @classmethod
     def like(cls, batch: EpisodeBatch, tensors: Sequence[th.Tensor]) -> "FixedBatch":
-        """With these in the place of the batch's, in the order of `tensors_of`."""
+        """With these in place of the batch's, in the order of `tensors_of`."""
         steps, constant = batch.data.transition_data, batch.data.episode_data
         parts = SimpleNamespace(
             transition_data=dict(zip(steps, tensors, strict=False)),

@@ -43,7 +43,7 @@ class BasicMAC(OneNetwork):
 
     # whether outputs of all steps may be computed at once, and those of filled steps alone; whether to call `decide`
     supports_unroll = supports_packing = supports_decide = True
-    # whether acting may take a prepared pass in the place of `forward`
+    # whether acting may take a prepared pass in place of `forward`
     supports_prepared = True
     # the agent before it had weights for each agent, while that is being checked
     _shared_agent: Any = None

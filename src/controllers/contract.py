@@ -17,9 +17,9 @@ class Controller:
 
     Attributes:
         hidden_states: the memory of all agents after the last step, `[B, n, H]` or a tree of such; None: there is none.
-        supports_decide: `decide(batch, t, t_env, rows, test_mode)` is called in the place of `select_actions`.
+        supports_decide: `decide(batch, t, t_env, rows, test_mode)` is called in place of `select_actions`.
         supports_packing: `unroll_packed` gives the outputs of some steps only.
-        supports_prepared: acting may take a prepared pass in the place of `forward` (`controllers.prepared`).
+        supports_prepared: acting may take a prepared pass in place of `forward` (`controllers.prepared`).
         memoryless: its learner may take steps in any order.
         keeps_memory: batches have its memory after each decision.
         one_value: its network has one value of the environment, the same for every agent.

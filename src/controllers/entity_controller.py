@@ -73,7 +73,7 @@ class EntityMAC(OneNetwork):
         return self._outputs(self._arguments(lambda key: ep_batch[key][:, t]))
 
     def unroll(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, th.Tensor]:
-        """Outputs at all steps, `[B, T, n, A (+ 1)]`; zeros `[B, T, n, 1]` in the place of hidden states."""
+        """Outputs at all steps, `[B, T, n, A (+ 1)]`; zeros `[B, T, n, 1]` in place of hidden states."""
         outputs = self._outputs(self._arguments(lambda key: ep_batch[key].flatten(0, 1)))
         outputs = outputs.unflatten(0, (ep_batch.batch_size, ep_batch.max_seq_length))
         return outputs, outputs.new_zeros(*outputs.shape[:3], 1)

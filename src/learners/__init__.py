@@ -200,7 +200,7 @@ REGISTRY.declare(
 REGISTRY.declare(
     "pac_dcg_learner",
     "learners.pac_dcg_learner:PACDCGLearner",
-    "PAC with a coordination graph in the place of all joint actions, on-policy",
+    "PAC with a coordination graph in place of all joint actions, on-policy",
     kind="policy gradients",
     learns_from="pi_logits",
     values="of_a_graph",

@@ -30,7 +30,7 @@ class BaseLearner(OptimiserSteps):
         self.mac = mac
         self.logger = logger
         self.target_mac = None
-        # controllers with weights of their own that learn in the place of `mac`
+        # controllers with weights of their own that learn in place of `mac`
         self.mac_copies: list = []
         self.networks: dict[str, nn.Module] = {}
         self.target_networks: dict[str, nn.Module] = {}

@@ -268,7 +268,7 @@ SOFT = {
     "entropy_lr": Option(3e-4, "learning rate of entropy_weight", above=0),
     "value_network": Option(
         False,
-        "values of states by a network with a target, in the place of target critics (SAC's first form)",
+        "values of states by a network with a target, in place of target critics (SAC's first form)",
         resume=SHAPES,
     ),
     "value_critic": Option(

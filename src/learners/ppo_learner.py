@@ -73,7 +73,7 @@ class PPOLearner(RolloutPasses):
 
     @th.no_grad()
     def _old_policy(self, batch) -> dict[str, th.Tensor]:
-        """Log-probabilities of the actions by the present policy, in the place of those of acting."""
+        """Log-probabilities of the actions by the present policy, in place of those of acting."""
         return {"old_log_prob": self.evaluate_actions(self.sample(batch, {})).log_prob}
 
     def _epoch(self, sample: Any, clip_and_entropy: tuple[float, float], stats: Averages, mac: Any = None) -> bool:

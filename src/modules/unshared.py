@@ -1,4 +1,4 @@
-"""Separate weights for each of n agents, in the place of weights that all share, computed for all at once.
+"""Separate weights for each of n agents, in place of weights that all share, computed for all at once.
 
 Rows stand agent by agent, b * n + i is agent i's: those of the last axis but one, `[..., rows, F]`, or, where a network
 takes several vectors of each agent, those of the first, `[rows, ..., F]` (`rows_in`).

@@ -26,7 +26,7 @@ def train(
         callbacks: what the loop calls, `muster.Callback`: classes, objects, functions or "file.py:Name", one or a list.
         quiet: print warnings only. The record has all messages.
         settings: keys of the config (docs/reference.md), and arguments of the environment, such as `map_name`. A part
-            may be a class in the place of a name: `learner=MyLearner`, `mixer=MyMixer`. `on_test=function` is a
+            may be a class in place of a name: `learner=MyLearner`, `mixer=MyMixer`. `on_test=function` is a
             callback, and so are `on_setup`, `on_rollout`, `on_train_step` and `on_end`.
 
     Returns:

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 OVERSAMPLING = 3  # Pillow's shapes have hard edges: they are drawn this much finer and averaged
 TEXT_SIZE = 13
 
-# in the place of signs that Pillow's own font draws as empty boxes
+# in place of signs that Pillow's own font draws as empty boxes
 _IN_PLACE = str.maketrans({"–": "-", "—": "-", "−": "-", "×": "x", "→": ">", "←": "<"})
 
 Colour = tuple[int, int, int]

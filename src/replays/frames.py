@@ -18,7 +18,7 @@ CURVE_HEIGHT = 70
 PAPER, FAINT, BAR = (250, 249, 245), (206, 202, 192), (176, 200, 232)
 LONGER_SIDE = 480  # pixels of a picture, unless a scale is given
 MOST_PIXELS = 2**25
-IDLE = "–"  # in the place of the action of an agent that has nothing to do
+IDLE = "–"  # in place of the action of an agent that has nothing to do
 GHOST = "ghost"  # the label of its cars
 
 

@@ -50,7 +50,7 @@ def rewritten(source: bytes, prefix: str, is_own: Callable[[str], bool]) -> byte
 
 
 def _import(alias: ast.alias, column: int, prefix: str) -> tuple[int, str]:
-    """What stands in the place of `import NAME`: up to which column, and the text."""
+    """What stands in place of `import NAME`: up to which column, and the text."""
     if alias.asname:
         return column, prefix
     room = alias.name.partition(".")[0]

@@ -20,7 +20,7 @@ _active: "Timer | None" = None
 class Spent(NamedTuple):
     """What one path took: how often it ran, seconds in all, and of its longest run."""
 
-    count: int  # type: ignore[assignment] # in the place of tuple.count
+    count: int  # type: ignore[assignment] # in place of tuple.count
     seconds: float
     longest: float
 

@@ -106,7 +106,7 @@ def seed_of_environment(args: SimpleNamespace, index: int, test_mode: bool) -> i
 
 
 def _seeded(args: SimpleNamespace, parameters: dict | None, indices: Sequence[int], test_mode: bool) -> dict[str, Any]:
-    """`env_args` with the seeds of these environments as a list in the place of the run's."""
+    """`env_args` with the seeds of these environments as a list in place of the run's."""
     env_args = dict(args.env_args)
     if parameters is not None and "seed" not in parameters:
         env_args.pop("seed", None)

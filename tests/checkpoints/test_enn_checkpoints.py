@@ -171,8 +171,8 @@ def test_what_does_not_fit_is_refused_in_words(tmp_path):
         (swapped, "agent.th", r"features of entity type 'Robot' \['x', 'y'\]; the environment has \['y', 'x'\]"),
         (network(d_model=16), "agent.th", "does not fit this experiment's networks"),
         (network({"Move": ("categorical", 5)}), "agent.th", "Fire Orbital Cannon"),
-        (net, "critic.th", r"nothing in the place of critic.th.*--config=.*config\.ron"),
-        (net, "mixer.th", "nothing in the place of mixer.th"),
+        (net, "critic.th", r"nothing in place of critic.th.*--config=.*config\.ron"),
+        (net, "mixer.th", "nothing in place of mixer.th"),
         (th.optim.Adam(network(d_model=16).parameters()), "agent_opt.th", "its optimizer does not fit"),
     ):
         with pytest.raises(ConfigError, match=problem):

@@ -202,7 +202,7 @@ def fuzz(seconds, seed, folder):
             print(f"--seed={seed}, session {sessions}", file=sys.stderr)
             raise
         assert time.monotonic() - one < SLOW, f"session {sessions} of --seed={seed} took too long"
-        for left in folder.iterdir():  # what was put in the place of files
+        for left in folder.iterdir():  # what was put in place of files
             left.rmdir() if left.is_dir() and not left.is_symlink() else left.unlink()
         sessions += 1
     descriptors = len(os.listdir("/proc/self/fd"))

@@ -64,7 +64,7 @@ def test_a_killed_learner_leaves_no_process_behind(tmp_path):
 
 
 def test_a_killed_collector_is_replaced(tmp_path):
-    """Its processes, and the one in the place of the killed, fork from the tests' server."""
+    """Its processes, and the one in place of the killed, fork from the tests' server."""
     start_forked(os.getpid).join()  # the server has started
     others = descendants(os.getpid())
     command = Command(*WORDS, "log_interval=100", cwd=tmp_path).wait_for("Test after 1")

@@ -97,7 +97,7 @@ def test_equal(results, case):
 # the runner of ours that plays what PyMARL2's does, and the selector that draws as its
 SAME = {"runner": {"parallel": "episodes"}, "action_selector": {"gumbel": "soft_policies"}}
 # which matter to nothing, or whose parts have other names here
-# keys that a preset's parts do not read, or have others in the place of
+# keys that a preset's parts do not read, or have others in place of
 EPSILON = ("epsilon_start", "epsilon_finish", "epsilon_anneal_time")
 OTHER_KEYS = {
     "pymarl2_lica": EPSILON,

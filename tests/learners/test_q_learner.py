@@ -172,7 +172,7 @@ def test_adam_by_hand():
 
 @pytest.mark.parametrize("lam", [0.0, 0.8])
 def test_the_value_after_several_rewards_counts_by_their_discount(lam):
-    """The field "discount" of n-step samples (`components.sampling`), in the place of gamma."""
+    """The field "discount" of n-step samples (`components.sampling`), in place of gamma."""
     targets = {}
     for discount in (None, [0.5, 0.25]):
         batch = random_batch([1, 1], 2, ends="truncated")

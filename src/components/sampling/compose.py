@@ -42,7 +42,7 @@ class TransformContext:
 
 
 class Minibatches:
-    """Several batches in the place of one, each made when it is asked for."""
+    """Several batches in place of one, each made when it is asked for."""
 
     def __init__(self, parts: Iterable[Any]):
         self._parts = iter(parts)

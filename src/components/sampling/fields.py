@@ -48,7 +48,7 @@ def batch_with(
 
 
 def of_agent(batch: EpisodeBatch, i: int) -> EpisodeBatch:
-    """The batch with agent i alone: its fields `[B, T, 1, ...]` in the place of those of all, on the same memory."""
+    """The batch with agent i alone: its fields `[B, T, 1, ...]` in place of those of all, on the same memory."""
 
     def kept(fields: Mapping[str, th.Tensor], axis: int) -> dict[str, th.Tensor]:
         of_agents = (key for key in fields if batch.scheme[key].get("group") == AGENTS)

@@ -99,6 +99,6 @@ class EntityFields:
 
 
 def _numbers(numbers: th.Tensor, counts: th.Tensor) -> th.Tensor:
-    """Numbers `[R, M]` of which `counts` `[R, 1]` are there; -1 in the place of the others."""
+    """Numbers `[R, M]` of which `counts` `[R, 1]` are there; -1 in place of the others."""
     beyond = th.arange(numbers.size(1), device=numbers.device) >= counts
     return numbers.masked_fill(beyond, -1)

@@ -113,7 +113,7 @@ class Sequences:
         return taken if self._columns is None else taken[:, self._columns]
 
     def _replace(self, new: Any) -> None:
-        """Write `[items, F]` in the place of all items."""
+        """Write `[items, F]` in place of all items."""
         rows = ranges(self._starts, self._lengths)
         if self._columns is None:
             self._values[rows] = new

@@ -1,4 +1,4 @@
-"""Work that a GPU repeats as one captured graph (`torch.cuda.CUDAGraph`): one launch in the place of hundreds.
+"""Work that a GPU repeats as one captured graph (`torch.cuda.CUDAGraph`): one launch in place of hundreds.
 
 A graph repeats operations, not Python: on the same memory, in the same shapes, and without asking for a value.
 """

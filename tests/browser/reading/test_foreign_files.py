@@ -1,4 +1,4 @@
-"""Anything else in the place of a run's file: it is not opened, the run's row reports it, and nothing hangs."""
+"""Anything else in place of a run's file: it is not opened, the run's row reports it, and nothing hangs."""
 
 import json
 import os

@@ -65,7 +65,7 @@ class Faults:
         return True
 
     def strike(self, game, message):
-        """Do it, in the place of sending `message`."""
+        """Do it, in place of sending `message`."""
         do = self.do
         if self.then:
             (self.at, self.number, self.do), self._seen = self.then.pop(0), 0

@@ -20,7 +20,7 @@ REGISTRY = Registry("side channel")
 
 
 def carried(env_args: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of an environment, with the classes of plugins' channels in the place of their names."""
+    """The arguments of an environment, with the classes of plugins' channels in place of their names."""
     return {**env_args, "side_channels": [*map(_class_of, env_args.get("side_channels") or [])]}
 
 
