@@ -6,10 +6,11 @@ A plugin: it registers itself as `free`.
 import time
 
 import numpy as np
-from free_shapes import SHAPES
+from free_shapes import ENEMIES, MOVES, SHAPES
 
 from envs import REGISTRY
 from envs.multiagentenv import MultiAgentEnv
+from utils.meanings import ALLY, ENEMY, OWN, SURROUNDINGS, Action, Columns, Meaning
 
 
 class FreeEnv(MultiAgentEnv):
@@ -18,6 +19,7 @@ class FreeEnv(MultiAgentEnv):
     def __init__(self, shape="8m", episode_limit=60, seed=None, pause=0.0):
         self.pause = pause
         self.n_agents, obs, state, actions = SHAPES[shape]
+        self.n_enemies = ENEMIES[shape]
         self.episode_limit = episode_limit
         rng = np.random.default_rng(seed)
         self.sizes = {"state_shape": state, "obs_shape": obs, "n_actions": actions, "n_agents": self.n_agents}
@@ -44,6 +46,18 @@ class FreeEnv(MultiAgentEnv):
 
     def get_avail_actions(self):
         return self.avail_actions
+
+    def meaning(self):
+        """As SMAC's: where it can move, enemies and allies with five numbers each, and the agent's own."""
+        columns = Columns()
+        columns.add(SURROUNDINGS, (f"move {k}" for k in range(4)))
+        columns.add(ENEMY, (f"enemy {k}" for k in range(5)), self.n_enemies)
+        columns.add(ALLY, (f"ally {k}" for k in range(5)), self.n_agents - 1)
+        columns.add(OWN, (f"own {k}" for k in range(self.sizes["obs_shape"] - columns.size)))
+        moves = [Action(f"move {k}") for k in range(MOVES)]
+        return Meaning(
+            tuple(columns.groups), (*moves, *(Action(f"attack {e}", (ENEMY, e)) for e in range(self.n_enemies)))
+        )
 
     def get_env_info(self):
         return {**self.sizes, "episode_limit": self.episode_limit}
@@ -72,6 +86,9 @@ class FreeBatch:
 
     def info(self, b):
         return {"episode_limit": True}
+
+    def meaning(self):
+        return self.env.meaning()
 
     def get_env_info(self):
         return self.env.get_env_info()

@@ -79,6 +79,14 @@ POLICY = {
     "first_deviation": Option(
         1.0, "the first deviation of continuous actions, in halves of their ranges", above=0, at_most=5
     ),
+    "log_std": Option(
+        "clip",
+        "how the logarithms of a network's deviations stay between log_std_least and log_std_largest: clip, or tanh "
+        "(CleanRL's SAC, with -5 and 2, and first_deviation=0.2231, the middle)",
+        choices=("clip", "tanh"),
+    ),
+    "log_std_least": Option(-20.0, "the least logarithm of a deviation", at_least=-20, at_most=0),
+    "log_std_largest": Option(2.0, "the largest logarithm of a deviation", at_least=0, at_most=5),
     "squash": Option(
         "clip",
         "how continuous actions keep to their bounds: clip (by the environment), or tanh (of a Gaussian)",

@@ -19,6 +19,7 @@ from learners.options import (
     STANDARDISE,
     TARGETS,
     TD_LAMBDA,
+    TRUNCATED,
     WEIGHTED,
 )
 from utils.config.options import Option
@@ -257,6 +258,17 @@ REGISTRY.declare(
     captured=True,
     logs=logged.SAC,
     options=SOFT,
+)
+REGISTRY.declare(
+    "tqc_learner",
+    "learners.tqc_learner:TQCLearner",
+    "SAC with quantiles of returns, of which targets leave out the largest: TQC, off-policy",
+    kind="actor-critic",
+    takes=("agent_rewards", "continuous", "branches", "other_actions"),
+    **{**FROM_TRANSITIONS, "values": "state_action_quantiles"},
+    captured=True,
+    logs=logged.TQC,
+    options=TRUNCATED,
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -98,6 +98,8 @@ class IQNLearner(BaseLearner):
             raise ConfigError(
                 "self_loss_scaling=True goes by the width of quantiles; distribution=categorical has none."
             )
+        if mac.agent.args.quantiles == 1 and (mac.agent.atoms is not None or self.args.self_loss_scaling):
+            raise ConfigError("quantiles=1: one value has no width. Use 2 or more.")
         self.optimiser = self.optimisers["opt"] = build_optimiser(list(mac.parameters()), self.args.lr, self.args)
         self.target_mac = copy.deepcopy(mac)
         keeps = self.args.average_weights
@@ -153,7 +155,7 @@ class IQNLearner(BaseLearner):
                 "q_taken_mean": now.means,
                 "target_mean": now.target_means,
             }
-            if now.taus is not None:
+            if now.taus is not None and len(now.values) > 1:
                 figures["quantile_spread"] = now.values.std(dim=0)
             found = {key: figure(masked_mean(x.detach(), now.mask)) for key, x in figures.items()}
             found["grad_norm"] = grad_norm

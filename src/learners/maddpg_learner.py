@@ -4,7 +4,7 @@ import copy
 
 import torch as th
 
-from controllers.unroll import BatchUnroll
+from controllers.unroll import BatchUnroll, unroll_mac
 from learners.base import BaseLearner
 from learners.figures import Figure, figure
 from learners.networks import at_rest
@@ -85,6 +85,8 @@ class MADDPGLearner(BaseLearner):
         batch, mac = unroll.batch, self.target_mac
         if self.args.target_memory_from_start:
             logits = unroll.spread(self._forward(unroll.outputs, mac))[:, NEXT]
+        elif not self.args.obs_last_action:  # steps see nothing of those before them but by memory
+            logits, _ = self._forward(unroll_mac, mac, batch[:, NEXT])
         else:
             mac.init_hidden(batch.batch_size)
             later = range(1, batch.max_seq_length)

@@ -293,6 +293,18 @@ SOFT = {
         "False: policy and values follow the critics' step",
     ),
 }
+TRUNCATED = {
+    **SOFT,
+    "critic_loss": replace(
+        OFF_POLICY["critic_loss"],
+        default="quantile_huber",
+        choices=("quantile_huber",),
+        sentence="of the critic's errors: the quantile Huber loss",
+    ),
+    "dropped_quantiles": Option(
+        2, "of the next state's quantiles, the largest that targets leave out, for each critic", at_least=0, at_most=999
+    ),
+}
 # learners of distributions
 IQN = {
     "kappa": Option(

@@ -81,12 +81,16 @@ class SACLearner(OffPolicyLearner):
         weight = self.entropy_weight
         if self.mac.continuous:
             units, log_prob, _ = self._drawn(policy) if drawn is None else drawn
-            soft = self.values(now, t, units, target=target).amin(dim=0) - weight * log_prob
+            soft = self._judged(self.values(now, t, units, target=target)) - weight * log_prob
             return soft - weight * self._of_others(log_prob) if self.args.team_entropy else soft
-        probs, log_probs = _choices(policy)
-        values = self.values(now, t, self._others(now, t, probs), target=target).amin(dim=0)
+        probs, log_probs = choices_of(policy)
+        values = self._judged(self.values(now, t, self._others(now, t, probs), target=target))
         soft = (probs * (values - weight * log_probs)).sum(dim=-1)
         return soft - weight * self._of_others((probs * log_probs).sum(dim=-1)) if self.args.team_entropy else soft
+
+    def _judged(self, values: th.Tensor) -> th.Tensor:
+        """What all estimates together say, from `[E, ...]`: the least."""
+        return values.amin(dim=0)
 
     @staticmethod
     def _of_others(x: th.Tensor) -> th.Tensor:
@@ -96,7 +100,7 @@ class SACLearner(OffPolicyLearner):
     @th.no_grad()
     def _acting(self, now: Transitions) -> th.Tensor:
         policy = self.policy_of(now)
-        return self._drawn(policy).units if self.mac.continuous else self._choices_drawn(_choices(policy)[0])
+        return self._drawn(policy).units if self.mac.continuous else self._choices_drawn(choices_of(policy)[0])
 
     def _others(self, now: Transitions, t: int, probs: th.Tensor) -> th.Tensor:
         """The choices of all agents that central critics see at step `t`: those taken, or later ones drawn now."""
@@ -171,16 +175,16 @@ class SACLearner(OffPolicyLearner):
         """The loss, and the entropy of each policy, estimated by one action or exact, `[B, n]`."""
         weight = self.entropy_weight
         if not self.mac.continuous:
-            probs, log_probs = _choices(policy)
+            probs, log_probs = choices_of(policy)
             with th.no_grad():
-                values = self.values(now, 0, now.taken).amin(dim=0)
+                values = self._judged(self.values(now, 0, now.taken))
             loss = masked_mean((probs * (weight * log_probs - values)).sum(dim=-1), now.mask)
             return loss, -(probs * log_probs).sum(dim=-1).detach()
         units, log_prob, raw = self._drawn(policy) if drawn is None else drawn
         if self.args.policy_gradient == "score":
             loss = self._score_loss(now, units, log_prob)
         else:
-            values = self.values(now, 0, now.taken, units).amin(dim=0)
+            values = self._judged(self.values(now, 0, now.taken, units))
             loss = masked_mean(weight * log_prob - values, now.mask)
         if self.args.mean_penalty or self.args.deviation_penalty:
             for branch in policy.branches.values():
@@ -193,7 +197,7 @@ class SACLearner(OffPolicyLearner):
     def _score_loss(self, now: Transitions, units: th.Tensor, log_prob: th.Tensor) -> th.Tensor:
         """log pi(a | s) (alpha log pi(a | s) - Q(s, a) + V(s)), the bracket without gradient (Haarnoja et al. 2018)."""
         with th.no_grad():
-            values = self.values(now, 0, now.taken, units).amin(dim=0)
+            values = self._judged(self.values(now, 0, now.taken, units))
             worse = self.entropy_weight * log_prob - (values - self._state_values(self.value, now, 0))
         return masked_mean(log_prob * worse, now.mask)
 
@@ -214,7 +218,7 @@ class SACLearner(OffPolicyLearner):
         return 0.98 * math.log(self.mac.action_size)
 
 
-def _choices(policy: Any) -> tuple[th.Tensor, th.Tensor]:
+def choices_of(policy: Any) -> tuple[th.Tensor, th.Tensor]:
     """Probabilities and their logarithms, `[B, n, A]`; of illegal choices 0 and 0."""
     (choice,) = policy.branches.values()
     probs = choice.probs

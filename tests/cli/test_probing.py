@@ -54,7 +54,7 @@ def test_every_preset_has_a_probe_of_its_form_or_a_reason(algorithm):
         assert algorithm == "digideep_ppo_pictures" and str(error) == OF_PICTURES
         return
     names = ("ddpg", "td3", "sac", "sac_v1", "maddpg", "matd3", "facmac", "masac", "haddpg", "hatd3", "hasac")
-    names += ("digideep_ddpg", "digideep_sac", "digideep_sac_v2")
+    names += ("tqc", "sac_mujoco", "digideep_ddpg", "digideep_sac", "digideep_sac_v2")
     assert form == (ENTITIES if algorithm == "enn_ppo" else CONTINUOUS if algorithm in names else CHOICES)
     assert config["env"] == ("entities" if form == ENTITIES else "probe") and config["t_max"] <= 12_000
     assert config["gamma"] == 0.5 and not config.get("add_value_last_step") and config.get("collection") != "collectors"

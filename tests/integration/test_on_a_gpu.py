@@ -231,7 +231,7 @@ IN_TURN = Most(update=(0, 34))
 # each turn sends the random numbers of its policy's steps
 TRANSITIONS_IN_TURN = Most(decision=(1, 2.25), update=(0, 4))
 COUNTS = {
-    **dict.fromkeys(("td3", "matd3", "facmac", "sac", "masac"), ONE_STEP),
+    **dict.fromkeys(("td3", "matd3", "facmac", "sac", "sac_mujoco", "tqc", "masac"), ONE_STEP),
     **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
     **dict.fromkeys(("ippo", "mappo", "mappo_mpe"), MINIBATCHES),
     **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),

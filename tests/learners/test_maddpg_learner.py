@@ -123,11 +123,12 @@ def test_padding_counts_only_as_epymarls_mistake():
     assert found[True, "batch"]["critic_loss"] != pytest.approx(found[True, "changed"]["critic_loss"], rel=1e-2)
 
 
-def test_the_target_policys_memory_starts_with_the_episode_unless_it_is_epymarls():
+@pytest.mark.parametrize("last_action", [True, False])
+def test_the_target_policys_memory_starts_with_the_episode_unless_it_is_epymarls(last_action):
     batch = episodes()
     found = {}
     for key in (True, False):
-        learner, _ = make_learner(batch, target_memory_from_start=key)
+        learner, _ = make_learner(batch, target_memory_from_start=key, obs_last_action=last_action)
         with th.no_grad():  # what is remembered decides
             learner.target_mac.agent.rnn.weight_hh.mul_(20)
         length = batch.max_seq_length

@@ -12,8 +12,10 @@ from off_policy import (
     agent_outputs,
     critic_outputs,
     differences,
+    drawn,
     make_learner,
     make_sample,
+    noise_of,
     numeric,
     require_gradients,
 )
@@ -25,19 +27,6 @@ V1 = {**SAC, "value_network": True, "tune_entropy": False, "entropy_weight": 0.7
 
 def q_of(critic, obs, units, estimate=0):
     return critic_outputs(critic, np.concatenate([obs, units], axis=-1), estimate)[..., 0]
-
-
-def drawn(outputs, noise):
-    """Actions between -1 and 1 and their log-densities, from the definition: a change of variables by tanh."""
-    mean, log_std = outputs[..., :2], outputs[..., 2:].clip(-20, 2)
-    x = mean + np.exp(log_std) * noise
-    normal = np.exp(-0.5 * ((x - mean) / np.exp(log_std)) ** 2) / (np.exp(log_std) * math.sqrt(2 * math.pi))
-    return np.tanh(x), np.log(normal / (1 - np.tanh(x) ** 2)).sum(-1)
-
-
-def noise_of(seed, shape=(6, 1, 2)):
-    np.random.seed(seed)
-    return np.random.standard_normal(shape).astype(np.float32)[:, 0].astype(np.float64)
 
 
 @pytest.mark.parametrize(("wanted", "direction"), [(100.0, 1), (-100.0, -1)])

@@ -1,5 +1,6 @@
 """Off-policy learners on small networks, and the same computed again in NumPy."""
 
+import math
 from itertools import chain
 from types import SimpleNamespace
 
@@ -100,6 +101,20 @@ def critic_outputs(critic, x, estimate=0, weights=0):
         x = np.maximum(x, 0) if number else x
         x = x @ weight[estimate, weights].detach().double().numpy() + bias[estimate, weights].detach().double().numpy()
     return x
+
+
+def drawn(outputs, noise):
+    """Actions between -1 and 1 and their log-densities, from the definition: a change of variables by tanh."""
+    mean, log_std = outputs[..., :2], outputs[..., 2:].clip(-20, 2)
+    x = mean + np.exp(log_std) * noise
+    normal = np.exp(-0.5 * ((x - mean) / np.exp(log_std)) ** 2) / (np.exp(log_std) * math.sqrt(2 * math.pi))
+    return np.tanh(x), np.log(normal / (1 - np.tanh(x) ** 2)).sum(-1)
+
+
+def noise_of(seed, shape=(6, 1, 2)):
+    """What a learner draws next from NumPy's generator after `seed`."""
+    np.random.seed(seed)
+    return np.random.standard_normal(shape).astype(np.float32)[:, 0].astype(np.float64)
 
 
 def units_of(actions):

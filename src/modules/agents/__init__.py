@@ -74,8 +74,8 @@ REGISTRY.declare(
         ),
         "quantiles": Option(
             8,
-            "quantiles in a loss, an even number if they are random; or values of C51",
-            at_least=2,
+            "quantiles in a loss, even if they are random; values of C51; 1 with distribution=quantiles is DQN",
+            at_least=1,
             at_most=COPIES,
             resume=SHAPES,
         ),

@@ -145,6 +145,19 @@ REGISTRY.declare(
     takes=("no_state",),
 )
 REGISTRY.declare(
+    "quantiles_own",
+    "modules.critics.action_values:QuantilesOfActions",
+    "quantiles of returns by an agent's observation and action (TQC)",
+    options={
+        **ACTION_VALUES,
+        "critic_quantiles": Option(
+            25, "quantiles of each estimate of critic=quantiles_own", at_least=2, at_most=1000, resume=SHAPES
+        ),
+    },
+    values="state_action_quantiles",
+    takes=("no_state",),
+)
+REGISTRY.declare(
     "q_central",
     "modules.critics.action_values:CentralActionValues",
     "values of the state and the actions of all agents (MADDPG, MASAC)",

@@ -77,7 +77,7 @@ class ActionValueCritic(nn.Module):
         actions = numbers * (self.n_agents if self.central else 1) * self._sees_actions
         sets = 1 if args.share_critic_params else self.n_agents
         width = args.critic_hidden_dim
-        sizes = [seen + actions + self.n_agents * self._agent_id, width, width, self.choices or 1]
+        sizes = [seen + actions + self.n_agents * self._agent_id, width, width, self._numbers()]
         self.layers = Layers(sizes, args.critics, sets, args.critic_last_range)
 
     def forward(
@@ -96,6 +96,14 @@ class ActionValueCritic(nn.Module):
         x = x.flatten(0, 1).unsqueeze(0) if shared else x.transpose(0, 1)
         values = divided(self.layers, x, estimates, axis=1, out_axis=2)
         values = values.squeeze(1).unflatten(1, (-1, self.n_agents)) if shared else values.transpose(1, 2)
+        return self._shaped(values)
+
+    def _numbers(self) -> int:
+        """How many numbers say what an agent's actions are worth."""
+        return self.choices or 1
+
+    def _shaped(self, values: th.Tensor) -> th.Tensor:
+        """Outputs of the networks, `[E, B, n, numbers]`, as `forward` returns them."""
         return values if self.choices else values.squeeze(-1)
 
     def _inputs(self, field: Field, taken: th.Tensor, own: th.Tensor) -> th.Tensor:
@@ -127,3 +135,16 @@ class CentralActionValues(ActionValueCritic):
     """Q of the state and the actions of all agents (MADDPG, Lowe et al. 2017)."""
 
     central = True
+
+
+class QuantilesOfActions(ActionValueCritic):
+    """`critic_quantiles` quantiles M of returns of each value: `[E, B, n, M]`, or of choices `[E, B, n, A, M]`.
+
+    Truncated quantile critics (Kuznetsov et al. 2020).
+    """
+
+    def _numbers(self) -> int:
+        return super()._numbers() * self.args.critic_quantiles
+
+    def _shaped(self, values: th.Tensor) -> th.Tensor:
+        return values.unflatten(-1, (self.choices, -1)) if self.choices else values

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import log, prod
+from math import atanh, exp, log, prod
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,9 +14,6 @@ from modules.policies.distributions import Bernoulli, Categorical, Deterministic
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
 from utils.tensors.schemes import choice_masks
-
-# of the logarithm of a deviation: beyond these, samples all look alike or overflow (Haarnoja et al. 2018)
-LEAST_LOG_STD, LARGEST_LOG_STD = -20.0, 2.0
 
 
 @dataclass
@@ -34,13 +31,14 @@ class Policy(nn.Module):
 
     A categorical branch takes a logit of each choice (with `bernoulli`, one logit where there are two choices); a
     continuous one the mean of each number, in units of half its range from the middle where it has two bounds, and with
-    `deviation=network` the logarithm of its deviation. With `deviation=parameter` that is a weight, `log_std.<branch>`,
-    `[k]` or, with `share_params=False`, of each agent `[n, k]`; with `deviation=none` there is one action and no
-    distribution.
+    `deviation=network` the logarithm of its deviation, clipped or mapped by tanh (`log_std`). With
+    `deviation=parameter` that is a weight, `log_std.<branch>`, `[k]` or, with `share_params=False`, of each agent
+    `[n, k]`; with `deviation=none` there is one action and no distribution.
 
     Args:
         scheme: of the batches, where actions have the kind "action", and masks name theirs in "of".
-        args: `deviation`, `first_deviation`, `squash`, `density_epsilon`, `bernoulli`, `share_params`, `n_agents`.
+        args: `deviation`, `first_deviation`, `log_std`, `log_std_least`, `log_std_largest`, `squash`,
+            `density_epsilon`, `bernoulli`, `share_params`, `n_agents`.
     """
 
     def __init__(self, scheme: Mapping[str, dict], args: SimpleNamespace):
@@ -48,7 +46,11 @@ class Policy(nn.Module):
         args = with_defaults(args)
         self._squash, self._network_deviates = args.squash, args.deviation == "network"
         self._deterministic, self._added = args.deviation == "none", args.density_epsilon
-        self._bernoulli, self._log_std_offset = args.bernoulli, log(args.first_deviation)
+        self._bernoulli = args.bernoulli
+        # beyond these, samples all look alike or overflow (Haarnoja et al. 2018)
+        self._log_stds = (args.log_std_least, args.log_std_largest)
+        self._log_std_by_tanh = args.log_std == "tanh" and self._network_deviates
+        self._log_std_offset = self._first_log_std(args.first_deviation)
         # that have weights of their own
         self._n_agents = None if args.share_params else args.n_agents
         self.branches: dict[str, Branch] = {}
@@ -61,6 +63,19 @@ class Policy(nn.Module):
         for path, info in scheme.items():
             if info.get("kind") == "action":
                 self._add(path, info, scheme.get(f"{path}_onehot"), masks.get(path))
+
+    def _first_log_std(self, deviation: float) -> float:
+        """What stands for `deviation` where a network's output is 0, or in its parameter."""
+        least, largest = self._log_stds
+        first = log(deviation)
+        if not self._log_std_by_tanh:
+            return first
+        if not least < first < largest:
+            raise ConfigError(
+                f"first_deviation={deviation}: with log_std=tanh it must lie between {exp(least):.4g} and "
+                f"{exp(largest):.4g} (log_std_least={least}, log_std_largest={largest})."
+            )
+        return atanh(2 * (first - least) / (largest - least) - 1)
 
     def alone(self, i: int | None) -> "Policy":
         """A copy with weights in memory of its own: of agent i of those that do not share them; None: of all."""
@@ -126,7 +141,11 @@ class Policy(nn.Module):
             log_std = log_std + self._log_std_offset
         else:
             mean, log_std = outputs, self.log_std[path.replace(".", "_")].expand_as(outputs)
-        log_std = log_std.clamp(LEAST_LOG_STD, LARGEST_LOG_STD)
+        least, largest = self._log_stds
+        if self._log_std_by_tanh:
+            log_std = least + (largest - least) / 2 * (log_std.tanh() + 1)
+        else:
+            log_std = log_std.clamp(least, largest)
         if self._squash == "tanh":
             return TanhGaussian(mean, log_std, *self.limits(path), added=self._added)
         return Gaussian(mean, log_std, *self.limits(path))

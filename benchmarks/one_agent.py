@@ -1,0 +1,123 @@
+"""How soon, and how fast, do SAC, TD3, DDPG and PPO learn MuJoCo here, in CleanRL and in stable-baselines3?
+
+    python benchmarks/one_agent.py --cleanrl ../cleanrl --peer-python ../peers/bin/python --results one_agent.json
+
+Equal numbers of steps, one thread each, one run at a time, in turns: programs, then seeds. A return is the mean of the
+training episodes that end in the last fifth of the steps, with the actions that explore. What is in `--results` is not
+run again, so that the comparison can be stopped and resumed; `--only sac` and `--seeds 1` make less of it. The
+Python that runs this needs `pip install "gymnasium[mujoco]"`, the peers' also `stable-baselines3 tyro tensorboard`.
+"""
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean, stdev
+
+ROOT = Path(__file__).resolve().parents[1]
+PEERS = ROOT / "benchmarks" / "peers"
+ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+PROGRAMS = ("ours", "cleanrl", "sb3")
+# our preset, and CleanRL's file
+ALGORITHMS = {
+    "sac": ("sac_mujoco", "sac_continuous_action.py"),
+    "td3": ("td3", "td3_continuous_action.py"),
+    "ddpg": ("ddpg_mujoco", "ddpg_continuous_action.py"),
+    "ppo": ("ppo_mujoco", "ppo_continuous_action.py"),
+}
+ENVIRONMENTS = ("HalfCheetah-v5", "Hopper-v5")
+STEPS = {"ppo": 500_000}
+FEWER = 50_000
+
+
+def ours(preset: str, key: str, steps: int, seed: int, folder: str) -> list[tuple[int, float]]:
+    words = [f"--config={preset}", "--env-config=gymnasium", "with", f"env_args.key={key}", f"t_max={steps}"]
+    # an entry of each episode of 1,000 steps
+    words += [f"seed={seed}", "runner_log_interval=1", "test_interval=100000000", "test_nepisode=1"]
+    command = [sys.executable, str(ROOT / "src" / "main.py"), *words, f"local_results_path={folder}"]
+    list(lines(command, folder))
+    with next(Path(folder).glob("runs/*/metrics.csv")).open() as file:
+        return [(int(row["t_env"]), float(row["value"])) for row in csv.DictReader(file) if row["key"] == "return_mean"]
+
+
+def printed(command: list[str], folder: str, **environment: str) -> list[tuple[int, float]]:
+    episodes = [json.loads(line) for line in lines(command, folder, **environment) if line.startswith('{"steps"')]
+    return [(episode["steps"], episode["return"]) for episode in episodes]
+
+
+def lines(command: list[str], folder: str, **environment: str) -> Iterator[str]:
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=folder, env=ONE_THREAD | environment
+        )
+        yield from process.stdout
+        if process.wait():
+            errors.seek(0)
+            raise SystemExit(f"{' '.join(command)}\n{errors.read()[-3000:]}")
+
+
+def episodes_of(options: argparse.Namespace, program: str, algorithm: str, key: str, steps: int, seed: int):
+    preset, script = ALGORITHMS[algorithm]
+    with tempfile.TemporaryDirectory() as folder:
+        if program == "ours":
+            return ours(preset, key, steps, seed, folder)
+        if program == "sb3":
+            script = str(PEERS / "sb3_returns.py")
+            return printed([options.peer_python, script, algorithm, key, str(steps), str(seed)], folder)
+        command = [options.peer_python, str(PEERS / "cleanrl_old_infos.py"), str(options.cleanrl / "cleanrl" / script)]
+        words = [f"--env-id={key}", "--no-cuda", f"--total-timesteps={steps}", f"--seed={seed}"]
+        return printed([*command, *words], folder, PYTHONPATH=str(options.cleanrl))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cleanrl", type=lambda path: Path(path).resolve(), required=True)
+    parser.add_argument("--peer-python", type=os.path.abspath, default=sys.executable)
+    parser.add_argument("--results", type=Path, default=Path("one_agent.json"))
+    parser.add_argument("--only", nargs="+", choices=ALGORITHMS, default=list(ALGORITHMS))
+    parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS))
+    parser.add_argument("--environments", nargs="+", default=list(ENVIRONMENTS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    parser.add_argument("--steps", type=int, help="of each run, in place of 50,000, and 500,000 of PPO")
+    options = parser.parse_args()
+    runs = json.loads(options.results.read_text()) if options.results.exists() else []
+    known = {tuple(run["of"]) for run in runs}
+    for algorithm in options.only:
+        steps = options.steps or STEPS.get(algorithm, FEWER)
+        for key in options.environments:
+            for seed in options.seeds:
+                for program in options.programs:
+                    of = (program, algorithm, key, steps, seed)
+                    if of in known:
+                        continue
+                    start = time.perf_counter()
+                    episodes = episodes_of(options, *of)
+                    seconds = time.perf_counter() - start
+                    last = [value for t, value in episodes if t > 0.8 * steps]
+                    runs.append({"of": of, "return": mean(last), "seconds": seconds, "episodes": episodes})
+                    options.results.write_text(json.dumps(runs))
+                    print(*of, f"return {mean(last):.0f}, {steps / seconds:.0f} steps/s", flush=True)
+    print(f"\n{'':32}" + "".join(f"{program:>26}" for program in PROGRAMS))
+    for row in dict.fromkeys(tuple(run["of"][1:4]) for run in runs):
+        print(f"{row[0]:5}{row[1]:17}{row[2]:>10,}" + "".join(cell(runs, program, row) for program in PROGRAMS))
+
+
+def cell(runs: list[dict], program: str, row: tuple) -> str:
+    """The mean and its standard error over seeds, and steps a second."""
+    of_it = [run for run in runs if (run["of"][0], *run["of"][1:4]) == (program, *row)]
+    if not of_it:
+        return f"{'-':>26}"
+    returns = [run["return"] for run in of_it]
+    error = f" ± {stdev(returns) / len(returns) ** 0.5:.0f}" if len(returns) > 1 else ""
+    rate = row[2] * len(of_it) / sum(run["seconds"] for run in of_it)
+    return f"{f'{mean(returns):.0f}{error} ({rate:.0f}/s)':>26}"
+
+
+if __name__ == "__main__":
+    main()
