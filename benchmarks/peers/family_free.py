@@ -16,6 +16,7 @@ import types
 from pathlib import Path
 
 import numpy as np
+import torch as th
 import yaml
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
@@ -29,6 +30,8 @@ collections.Mapping = collections.abc.Mapping
 for name, kind in {"int": int, "float": float, "bool": bool, "object": object}.items():
     if name not in np.__dict__:
         setattr(np, name, kind)
+# PyMARL2's QPLEX sends tensors to a GPU whatever use_cuda says
+th.Tensor.cuda = lambda self, *_, **__: self
 load = yaml.load
 yaml.load = functools.wraps(load)(lambda text, Loader=yaml.SafeLoader: load(text, Loader))
 
@@ -94,6 +97,8 @@ class Free:
 
 
 for module, game in {
+    "smac": "StarCraft2Env",
+    "smac.env": "StarCraft2Env",
     "envs.starcraft": "StarCraft2Env",
     "envs.stag_hunt": "StagHunt",
     "envs.smac_v1": "StarCraft2EnvWrapper",

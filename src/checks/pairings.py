@@ -193,7 +193,7 @@ def _check_streams(parts: ChosenParts) -> None:
             f"{where}, which learner={parts.name('learner')} cannot tell apart. Use --config=ppo, or another preset "
             "that learns from its newest rollouts."
         )
-    for key in ("obs_last_action", "critic_rnn"):
+    for key in ("obs_last_action", "obs_mean_action", "critic_rnn"):
         if parts.config.get(key):
             raise ConfigError(f"{where}, and {key}=True would remember for whoever had the row. Use {key}=False.")
 

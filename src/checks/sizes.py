@@ -96,8 +96,9 @@ def _check_single_steps(parts: ChosenParts) -> None:
             f"agent={parts.name('agent')} has a memory, and buffer={buffer} gives single steps. Use agent=ff, or "
             "sample_transforms that begin with window."
         )
-    if parts.config["obs_last_action"] and "obs_last_action" in (parts.reads("mac") or ()):
-        raise ConfigError(f"obs_last_action=True: buffer={buffer} gives single steps. Use obs_last_action=False.")
+    for key in ("obs_last_action", "obs_mean_action"):
+        if parts.config.get(key) and key in (parts.reads("mac") or ()):
+            raise ConfigError(f"{key}=True: buffer={buffer} gives single steps. Use {key}=False.")
 
 
 def _check_replay(parts: ChosenParts) -> None:

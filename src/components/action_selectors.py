@@ -68,6 +68,17 @@ REGISTRY.declare(
     },
 )
 REGISTRY.declare(
+    "boltzmann",
+    "components.selectors:BoltzmannSelector",
+    "a sample of the softmax of the values; tests take the best action",
+    takes="q",
+    options={
+        "boltzmann_temperature": Option(
+            0.1, "values are divided by it before the softmax", above=0, schedule=True, live=True
+        )
+    },
+)
+REGISTRY.declare(
     "multinomial",
     "components.selectors:MultinomialActionSelector",
     "a sample of a policy that has an epsilon floor",

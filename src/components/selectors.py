@@ -99,6 +99,24 @@ class EpsilonBoltzmannSelector(EpsilonGreedyActionSelector):
         return super().select_action(agent_inputs, avail_actions, t_env, test_mode)
 
 
+class BoltzmannSelector:
+    """A sample of softmax(values / `boltzmann_temperature`) among the legal actions; in tests the best one."""
+
+    def __init__(self, args):
+        self.args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+
+    def select_action(
+        self, agent_inputs: th.Tensor, avail_actions: th.Tensor, t_env: int, test_mode: bool = False
+    ) -> th.Tensor:
+        """Action values and legality `[B, n_agents, n_actions]` -> actions, int64 `[B, n_agents]`."""
+        values = agent_inputs.masked_fill(avail_actions == 0, -float("inf"))
+        if not test_mode:
+            # with Gumbel's numbers added, the largest is a sample of the softmax
+            values = values / Schedule.of(self.args.boltzmann_temperature).eval(t_env)
+            values = values - th.empty_like(values).exponential_().log()
+        return values.argmax(dim=2)
+
+
 class MultinomialActionSelector(Exploring):
     """A sample of the policy (whose epsilon floor the MAC adds); tests are greedy if `test_greedy`."""
 

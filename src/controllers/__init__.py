@@ -46,6 +46,11 @@ INPUTS = {
     ),
     "obs_agent_id": Option(SHARED, "append the agent's one-hot number to its observation", resume=SHAPES),
     "obs_last_action": Option(SHARED, "append the agent's last action, one-hot, to its observation", resume=SHAPES),
+    "obs_mean_action": Option(
+        False,
+        "append the mean of the other agents' last actions, one-hot, to each agent's observation (mean field)",
+        resume=SHAPES,
+    ),
     "keep_memory": Option(
         False, "batches keep agents' memory after each decision, as the field hidden_state", resume=EXPERIENCE
     ),

@@ -45,8 +45,9 @@ class ActorMAC(PolicyMAC):
 
     def __init__(self, scheme, groups, args):
         args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        if args.obs_last_action:
-            raise ConfigError("mac=actor_mac learns from single steps. Use obs_last_action=False.")
+        if args.obs_last_action or args.obs_mean_action:
+            key = "obs_last_action" if args.obs_last_action else "obs_mean_action"
+            raise ConfigError(f"mac=actor_mac learns from single steps. Use {key}=False.")
         if args.agent in agent_REGISTRY and agent_REGISTRY.entry(args.agent).traits.get("memory"):
             raise ConfigError(
                 f"mac=actor_mac learns from single steps, and agent={args.agent} has a memory. Use agent=ff."

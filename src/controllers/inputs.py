@@ -1,4 +1,4 @@
-"""The inputs of agents: the fields of the batch's scheme that are observations, their last actions, and their ids."""
+"""The inputs of agents: the fields of the batch's scheme that are observations, last actions, and agent ids."""
 
 import copy
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ from components.sampling.listed import listed_names
 from components.sampling.parts import before_steps
 from controllers.hidden_states import fields_before, memory_before
 from modules.unshared import linear
+from utils.errors import ConfigError
 from utils.rl_utils import episode_starts
 from utils.tensors.schemes import (
     AGENTS,
@@ -59,7 +60,7 @@ class StepInputs:
     """The inputs of N agents, part by part.
 
     `observations`: field -> float32 `[N, *shape]`, pictures (uint8) scaled to [0, 1], categories one-hot.
-    `others`: last actions and agent ids, as far as agents see them, `[N, E]`, or None.
+    `others`: last actions, the means of the others' and agent ids, as far as agents see them, `[N, E]`, or None.
     """
 
     observations: dict[str, th.Tensor]
@@ -111,14 +112,16 @@ class AgentInputs:
 
     Args:
         scheme: of the batches.
-        args: `n_agents`; `obs_last_action` and `obs_agent_id` say whether agents see these; `sample_transforms`,
-            whether pictures are centred.
+        args: `n_agents`; `obs_last_action`, `obs_mean_action` and `obs_agent_id` say whether agents see these;
+            `sample_transforms`, whether pictures are centred.
     """
 
     def __init__(self, scheme: Mapping[str, dict], args: Any):
         self._scheme, self.n_agents, self._agent_id = scheme, args.n_agents, args.obs_agent_id
         self._observed = observed_fields(scheme)
         self._actions = action_fields(scheme) if args.obs_last_action else []
+        # that they see the mean of over the others; one agent alone has none
+        self._means = action_fields(scheme) if args.obs_mean_action and self.n_agents > 1 else []
         # whose inputs
         self._agents = slice(None)
         self._ids_of: tuple | None = None
@@ -129,6 +132,11 @@ class AgentInputs:
 
     def of_agent(self, i: int) -> "AgentInputs":
         """The inputs of agent i alone, from batches that have no other."""
+        if self._means:
+            raise ConfigError(
+                "obs_mean_action=True: agents that are updated one after another do not see the others' actions. Use "
+                "update_order=together."
+            )
         own = copy.copy(self)
         own._agents, own._ids_of = slice(i, i + 1), None
         return own
@@ -137,7 +145,8 @@ class AgentInputs:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of each observation; and of all others together, "others", if there are any."""
         shapes = {key: seen_shape(self._scheme[key]) for key in self._observed}
-        others = sum(prod(shape_of(self._scheme[key])) for key in self._actions) + self._id_size
+        seen = [*self._actions, *self._means]
+        others = sum(prod(shape_of(self._scheme[key])) for key in seen) + self._id_size
         return {**shapes, "others": (others,)} if others else shapes
 
     @cached_property
@@ -150,6 +159,16 @@ class AgentInputs:
         """What stands side by side: the observations and the actions before, each with its size, and that of the id."""
         actions = {key: prod(shape_of(self._scheme[key])) for key in self._actions}
         return {key: prod(seen_shape(self._scheme[key])) for key in self._observed}, actions, self._id_size
+
+    @property
+    def sees_actions(self) -> bool:
+        """Whether what an agent sees depends on what was done before."""
+        return bool(self._actions or self._means)
+
+    @property
+    def sees_others(self) -> bool:
+        """Whether what an agent sees depends on what the others did."""
+        return bool(self._means)
 
     @property
     def _id_size(self) -> int:
@@ -197,10 +216,18 @@ class AgentInputs:
         return centred(x) if self._centres and x.dtype == th.uint8 and not categories_of(info) else as_seen(info, x)
 
     def _others(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> list[th.Tensor]:
-        others = [_in_one_axis(as_numbers(steps.before(key)), steps) for key in self._actions]
+        others = [self._before(key, steps) for key in self._actions]
+        for key in self._means:
+            actions = self._before(key, steps)
+            others.append((actions.sum(dim=-2, keepdim=True) - actions) / (self.n_agents - 1))
         if self._agent_id:
             others.append(self._ids(steps))
         return others
+
+    @staticmethod
+    def _before(key: str, steps: "_OneStep | _AllSteps | _FilledSteps") -> th.Tensor:
+        """The actions before, `[*steps.lead, n, I]`."""
+        return _in_one_axis(as_numbers(steps.before(key)), steps)
 
     def _ids(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> th.Tensor:
         """Agent ids, one-hot: `[*steps.lead, n, n]`, or those of one agent."""

@@ -238,6 +238,8 @@ def _require_supported(mac: Any, fields: Mapping[str, Any]) -> None:
         )
     if not mac.args.share_params:
         raise ConfigError("share_params=False cannot be exported: each agent has weights of its own.")
+    if mac.inputs.sees_others:
+        raise ConfigError("obs_mean_action=True cannot be exported: agents see what the others did.")
     if mac._agent_axis:
         raise ConfigError(f"agent={mac.args.agent} cannot be exported: it computes all agents of a team together.")
     for path, spec in fields.items():

@@ -69,7 +69,7 @@ def acts_prepared(mac: Any, scheme: Mapping[str, dict]) -> bool:
 
 def _is_possible(mac: Any) -> bool:
     of_the_house = mac.supports_prepared and type(mac.inputs) is AgentInputs and not mac._agent_axis
-    return of_the_house and has_prepared_form(mac.agent)
+    return of_the_house and not mac.inputs.sees_others and has_prepared_form(mac.agent)
 
 
 class _Pass:

@@ -17,6 +17,7 @@ from learners.options import (
     Q_LAMBDA,
     SOFT,
     STANDARDISE,
+    TARGET_TEMPERATURE,
     TARGETS,
     TD_LAMBDA,
     TRUNCATED,
@@ -35,7 +36,7 @@ REGISTRY.declare(
     takes=("agent_rewards",),
     mixes=("nothing", "chosen_values", "choices"),
     logs=logged.Q_LEARNER,
-    options=MIXER | TD_LAMBDA | Q_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE | PYMARL2,
+    options=MIXER | TD_LAMBDA | Q_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE | TARGET_TEMPERATURE | PYMARL2,
 )
 REGISTRY.declare(
     "wqmix_learner",

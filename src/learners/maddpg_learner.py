@@ -85,7 +85,7 @@ class MADDPGLearner(BaseLearner):
         batch, mac = unroll.batch, self.target_mac
         if self.args.target_memory_from_start:
             logits = unroll.spread(self._forward(unroll.outputs, mac))[:, NEXT]
-        elif not self.args.obs_last_action:  # steps see nothing of those before them but by memory
+        elif not mac.inputs.sees_actions:  # steps see nothing of those before them but by memory
             logits, _ = self._forward(unroll_mac, mac, batch[:, NEXT])
         else:
             mac.init_hidden(batch.batch_size)

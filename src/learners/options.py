@@ -94,6 +94,14 @@ Q_LAMBDA = {
         "correct TD(lambda) targets for actions that were not greedy: Q(lambda) (Harutyunyan et al. 2016; PyMARL2)",
     )
 }
+TARGET_TEMPERATURE = {
+    "target_temperature": Option(
+        0.0,
+        "targets have the mean value under the softmax of values divided by it (mean-field Q-learning), without a "
+        "mixer; 0: the best action's value",
+        at_least=0,
+    )
+}
 # what PyMARL2's learners do otherwise
 PYMARL2 = {
     "halve_loss": Option(False, "the loss is half the mean squared error, and logged as loss_td, too (PyMARL2)"),

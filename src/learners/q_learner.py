@@ -12,6 +12,7 @@ from learners.q_targets import legal_values, masked_mean
 from learners.standardisation import Standardisation
 from learners.targets import last_update
 from modules.mixers import build_mixer
+from utils.errors import ConfigError
 from utils.rl_utils import discount_of, td_lambda_returns, terminations, valid_transitions
 from utils.tensors.optimisers import build_optimiser
 from utils.timing import timed
@@ -29,6 +30,8 @@ class QLearner(BaseLearner):
         if self.args.mixer is not None:
             self.mixer, self.target_mixer = self.add_network("mixer", build_mixer(self.args.mixer, self.args))
             self.params += list(self.mixer.parameters())
+        if self.mixer is not None and self.args.target_temperature:
+            raise ConfigError("target_temperature takes means of each agent's values, without a mixer. Use mixer=null.")
         self.mixing = Mixing(self, self.args.mixer)
         self.standardised = Standardisation(scheme, self.args, self.args.n_agents if self.mixer is None else 1)
         self.networks |= self.standardised.networks
@@ -73,6 +76,10 @@ class QLearner(BaseLearner):
                 stats["hit_prob"] = figure(masked_mean(unroll.spread(hits)[:, :-1], mask))
             self._log(stats, t_env)
 
+    def _softly(self, chooser: th.Tensor, values: th.Tensor) -> th.Tensor:
+        """The mean of values `[*steps, n, A]` under the chooser's softmax (mean-field Q, Yang et al. 2018, eq. 10)."""
+        return ((chooser / self.args.target_temperature).softmax(dim=-1) * values).sum(dim=-1)
+
     def _loss(self, td_error: th.Tensor, mask: th.Tensor) -> th.Tensor:
         """Mean squared error over the transitions that were really taken."""
         loss = masked_mean(td_error**2, mask)
@@ -89,7 +96,10 @@ class QLearner(BaseLearner):
         def values_of(chosen: th.Tensor, part: slice) -> th.Tensor:
             return self.standardised.values(self.mixing(self.target_mixer, unroll, part, chosen, target_values))
 
-        next_values = values_of(best, slice(1, None))
+        if self.args.target_temperature:
+            next_values = self.standardised.values(unroll.spread(self._softly(chooser, target_values))[:, 1:])
+        else:
+            next_values = values_of(best, slice(1, None))
         rewards = self.standardised.rewards(batch, mask)
         terminated = terminations(batch, by_agent=self.mixer is None)
         gamma = discount_of(batch, self.args.gamma)

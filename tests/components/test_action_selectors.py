@@ -50,6 +50,7 @@ def test_on_a_cpu_the_choice_is_that_of_an_exponential_race():
 NOISE = {"epsilon": 0.0, "epsilon_boltzmann": ["linear", [0, 0.0], [10, 0.5]], "boltzmann_noise": 0.01}
 STEPS = {"epsilon_start": 1.0, "epsilon_finish": 0.04, "epsilon_anneal_time": 100}
 CLOSE, POLICY, LEGAL = [1.0, 1.01, 0.0], [0.1, 0.5, 0.2, 0.2], [1, 0, 1, 1]
+DOUBLING = [0.0, 2 * np.log(2), 4 * np.log(2), 9.0]
 
 
 @pytest.mark.parametrize("dtype", [th.float32, th.float64])  # the second takes the way of a GPU
@@ -74,6 +75,16 @@ CLOSE, POLICY, LEGAL = [1.0, 1.01, 0.0], [0.1, 0.5, 0.2, 0.2], [1, 0, 1, 1]
         # values that differ by the noise's deviation d: N(0, d) - N(0, d) > d with probability 0.2398
         ("epsilon_boltzmann", NOISE, CLOSE, [1, 1, 0], 0, [0, 1, 0], [0, 1, 0]),
         ("epsilon_boltzmann", NOISE, CLOSE, [1, 1, 0], 10, [0.1199, 0.8801, 0], [0, 1, 0]),
+        # e^(v / 2): 1, 2 and 4 of 7
+        (
+            "boltzmann",
+            {"boltzmann_temperature": 2.0},
+            DOUBLING,
+            [1, 1, 1, 0],
+            0,
+            [1 / 7, 2 / 7, 4 / 7, 0],
+            [0, 0, 1, 0],
+        ),
         *(
             (name, {"test_greedy": greedy}, POLICY, LEGAL, 0, [0.2, 0, 0.4, 0.4], [0, 0, 1, 0] if greedy else None)
             for name in ("multinomial", "soft_policies")

@@ -13,6 +13,7 @@ from controllers.unroll import BatchUnroll, behind_a_step, unroll_mac
 from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
+from utils.errors import ConfigError
 from utils.tensors.schemes import field_before
 
 AGENTS = {"group": "agents"}
@@ -105,6 +106,33 @@ def test_a_layer_of_the_parts_is_the_layer_of_them_side_by_side(last_action, age
     layer = th.nn.Linear(inputs.size, 4)
     fill(layer.parameters())
     th.testing.assert_close(inputs.parts_at(batch, 2).through(layer), layer(inputs.at(batch, 2)))
+
+
+def test_agents_see_the_mean_of_the_others_last_actions():
+    """One-hot of two others of three, in every form of a batch; zeros at the first step."""
+    batch = random_batch([4, 2], 6, n_agents=3)
+    inputs = AgentInputs(batch.scheme, make_args(n_agents=3, obs_mean_action=True))
+    own, acted = batch["obs"].size(-1), batch["actions_onehot"].float()
+    n_actions = acted.size(-1)
+    assert inputs.size == own + 2 * n_actions + 3
+    steps = PackedSteps.of(batch["filled"])
+    spread = steps.spread(_rows_of(inputs.packed(batch, steps).parts).unflatten(0, (-1, 3)))
+    for t in range(4):
+        rows = inputs.at(batch, t).view(2, 3, -1)
+        for agent in range(3):
+            others = [other for other in range(3) if other != agent]
+            expected = sum(acted[0, t - 1, other] for other in others) / 2 if t else th.zeros(n_actions)
+            th.testing.assert_close(rows[0, agent, own + n_actions : own + 2 * n_actions], expected)
+        th.testing.assert_close(inputs.all_steps(batch)[t].view(2, 3, -1), rows)
+        th.testing.assert_close(spread[0, t], rows[0])
+
+
+def test_one_agent_sees_no_mean_and_agents_that_learn_in_turn_are_refused():
+    batch = random_batch([4], 5)
+    alone = make_args(n_agents=1, obs_mean_action=True)
+    assert AgentInputs(batch.scheme, alone).size == AgentInputs(batch.scheme, make_args(n_agents=1)).size
+    with pytest.raises(ConfigError, match=r"^obs_mean_action=True: agents that are updated one after another"):
+        AgentInputs(batch.scheme, make_args(obs_mean_action=True)).of_agent(0)
 
 
 def test_inputs_of_one_step_stay_as_they_are_when_the_next_are_made():

@@ -10,6 +10,7 @@ from fakes import RecordingLogger
 from helpers import empty_batch, fill, make_args, random_batch
 from learners.q_learner import QLearner
 from small_learners import q_learner as make_learner
+from utils.errors import ConfigError
 from utils.rl_utils import valid_transitions
 
 GAMMA = 0.9
@@ -115,6 +116,21 @@ def test_who_picks_the_action_of_the_target(double_q, expected):
     learner.target_mac.table.data[1, 0] = th.tensor([5.0, 50.0])
     learner.train(batch, 1, 0)
     assert learner.logger.last()["target_mean"] == pytest.approx((2 + expected) / 2)
+
+
+def test_soft_targets_are_means_under_the_choosers_softmax():
+    """Online values 0 and 2 ln 3 by temperature 2: 1/4 and 3/4 of the target's 8 and 4. Agent 1 has one choice."""
+    batch = _one_step_batch()
+    batch.update({"avail_actions": [[1, 1], [0, 1]]}, ts=1)
+    args = make_args(n_actions=2, mixer=None, gamma=1.0, target_temperature=2.0, learner_log_interval=1)
+    learner = QLearner(TableMAC(np.zeros((2, 2, 2), dtype="f")), {}, RecordingLogger(), args)
+    learner.mac.table.data[1] = th.tensor([[0.0, 2 * np.log(3.0)], [50.0, 0.0]])
+    learner.target_mac.table.data[1] = th.tensor([[8.0, 4.0], [70.0, 6.0]])
+    learner.train(batch, 1, 0)
+    # the mean over agents, as logged divided by their number
+    assert learner.logger.last()["target_mean"] == pytest.approx(((2 + 5.0) + (2 + 6.0)) / 2 / 2, rel=1e-5)
+    with pytest.raises(ConfigError, match=r"^target_temperature takes means of each agent's values, without a mixer"):
+        make_learner("vdn", target_temperature=2.0)
 
 
 @pytest.mark.parametrize("mixer", [None, "vdn"])
