@@ -1,5 +1,7 @@
 """Multi-agent controllers (MACs): observations in, actions out."""
 
+from dataclasses import replace
+
 from utils.config.normaliser_options import NORMALISER_COUNT
 from utils.config.options import EXPERIENCE, SHAPES, SHARED, STEPS, Option
 from utils.config.reach import NOWHERE
@@ -142,6 +144,21 @@ REGISTRY.declare(
             at_least=0,
             at_most=STEPS,
         ),
+    },
+)
+REGISTRY.declare(
+    "mat_mac",
+    "controllers.mat_controller:MATMAC",
+    "a transformer over agents, which decide one after another, for actor-critic learners (MAT)",
+    takes=("continuous", "branches", "other_actions"),
+    agents=("mat", "mat_dec"),
+    critics=("trunk",),
+    learners=("ppo_learner", "a2c_learner"),
+    reads=("test_greedy", "critic"),
+    values=True,
+    options={
+        **{key: option for key, option in POLICY.items() if key not in ("orthogonal_init", "policy_gain")},
+        "deviation": replace(POLICY["deviation"], choices=("parameter", "network")),
     },
 )
 REGISTRY.declare(

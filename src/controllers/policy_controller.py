@@ -56,8 +56,7 @@ class PolicyMAC(BasicMAC):
                 if scheme[key].get("dtype", th.float32) != th.uint8:  # pictures are scaled already
                     self.normalisers[key] = RunningNorm(scheme[key]["vshape"], CLIP, args.normaliser_count)
             self.inputs.normalisers = self.normalisers
-        if args.orthogonal_init:
-            orthogonal(self.agent, args.policy_gain)
+        self._initialise()
 
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
         """Actions at step `t` of the episodes `rows`, with the extras "log_prob", "entropy" and, if it has, "value"."""
@@ -131,6 +130,10 @@ class PolicyMAC(BasicMAC):
 
     def _networks(self) -> dict[str, nn.Module]:
         return {"agent": self.agent, "policy": self.policy, "observations": self.normalisers}
+
+    def _initialise(self) -> None:
+        if self.args.orthogonal_init:
+            orthogonal(self.agent, self.args.policy_gain)
 
     def _build_selector(self) -> None:
         """Actions are drawn from the policy."""

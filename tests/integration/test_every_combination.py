@@ -113,7 +113,7 @@ def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algo
 @pytest.mark.parametrize("environment", sorted(CONTINUOUS))
 @pytest.mark.parametrize(
     "algorithm",
-    "ddpg td3 sac sac_v1 tqc maddpg matd3 facmac masac haddpg hatd3 hasac ppo mappo happo hatrpo".split(),
+    "ddpg td3 sac sac_v1 tqc maddpg matd3 facmac masac haddpg hatd3 hasac ppo mappo happo hatrpo mat".split(),
 )
 def test_every_kind_of_policy_trains_on_continuous_actions(tmp_path, monkeypatch, algorithm, environment):
     changes = {"runner": "episode", "env_args": CONTINUOUS[environment]}
@@ -139,9 +139,9 @@ def test_every_algorithm_learns_from_a_reward_for_each_agent(tmp_path, monkeypat
 
 def refusal(runner, learner, agent):
     """What the message says if this combination is refused on two_step, else None; two of the three decide."""
-    if agent == "rogue_net":  # needs entities: below
-        return r"(mac|learner)=\w+ does not go with agent=rogue_net"
     runs, learns, plays = runners.entry(runner).traits, learners.entry(learner).traits, AGENTS.entry(agent).traits
+    if plays.get("controllers"):  # it needs a controller of its own: below
+        return rf"(mac|learner)=\w+ does not go with agent={agent}|agent={agent} does not go with (mac|learner)="
     if agent not in learns.get("agents", (agent,)) or learner not in plays.get("learners", (learner,)):
         pair = f"agent={agent}", f"learner={learner}"
         return "|".join(f"{one} does not go with {other}" for one, other in (pair, pair[::-1]))

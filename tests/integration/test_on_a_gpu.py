@@ -233,7 +233,7 @@ TRANSITIONS_IN_TURN = Most(decision=(1, 2.25), update=(0, 4))
 COUNTS = {
     **dict.fromkeys(("td3", "matd3", "facmac", "sac", "sac_mujoco", "tqc", "masac"), ONE_STEP),
     **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
-    **dict.fromkeys(("ippo", "mappo", "mappo_mpe"), MINIBATCHES),
+    **dict.fromkeys(("ippo", "mappo", "mappo_mpe", "mat", "mat_dec"), MINIBATCHES),
     **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),
     **{f"epymarl_{name}": MINIBATCHES for name in ("ippo", "ippo_ns", "mappo", "mappo_ns")},
     "ippo_smac": TWO_NETWORKS,

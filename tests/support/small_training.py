@@ -72,8 +72,12 @@ def preset_on_lbf(algorithm):
 
 @cache
 def preset_of(learner):
-    """The plainest preset of a learner: the one of the shortest name."""
-    return next(name for name in sorted(config_names("algs"), key=len) if preset_on_lbf(name)["learner"] == learner)
+    """The plainest preset of a learner: the one of the shortest name whose controller takes other agents, too."""
+
+    def suits(config):
+        return config["learner"] == learner and not REGISTRIES["agent"].entry(config["agent"]).traits.get("controllers")
+
+    return next(name for name in sorted(config_names("algs"), key=len) if suits(preset_on_lbf(name)))
 
 
 def choice_of_parts(algorithm, *keys):

@@ -122,6 +122,29 @@ REGISTRY.declare(
         ),
     },
 )
+MAT = {
+    "n_embd": Option(64, "numbers of an agent's token in MAT", at_least=1, at_most=WIDTH, resume=SHAPES),
+    "n_head": Option(1, "attention heads, which divide n_embd among them", at_least=1, at_most=64, resume=SHAPES),
+    "n_block": Option(1, "blocks of MAT's encoder, and of its decoder", at_least=1, at_most=64, resume=SHAPES),
+}
+REGISTRY.declare(
+    "mat",
+    "modules.agents.mat_agent:MATAgent",
+    "a transformer over agents: values of all, and actions of each by those of the agents before it (MAT)",
+    sees_rows=True,
+    controllers=("mat_mac",),
+    check="modules.agents.mat_agent:check",
+    options=MAT,
+)
+REGISTRY.declare(
+    "mat_dec",
+    "modules.agents.mat_agent:MATDecAgent",
+    "values by a transformer over agents, and actions of each by what it sees alone (MAT-Dec)",
+    sees_rows=True,
+    controllers=("mat_mac",),
+    check="modules.agents.mat_agent:check",
+    options=MAT,
+)
 REGISTRY.declare(
     "updet",
     "modules.agents.updet_agent:UPDeTAgent",

@@ -1,0 +1,183 @@
+"""Transformers over a team's agents: MAT and MAT-Dec (Wen et al. 2022, section 4 and its figure 2)."""
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+from modules.agents import REGISTRY
+from modules.initialisation import RELU_GAIN, orthogonal_layer
+from utils.config.merging import with_defaults
+from utils.errors import ConfigError
+
+# of layers that no activation follows
+SMALL_GAIN = 0.01
+# keys and values of the agents before, by the layer of attention that made them
+Memory = dict["Attention", tuple[th.Tensor, th.Tensor]]
+
+
+class MATDecAgent(nn.Module):
+    """What all agents see -> an encoder of the team -> values; what each sees alone -> its outputs (MAT-Dec).
+
+    Shapes: R time steps, n agents, I numbers that each sees, A outputs, D = `n_embd`.
+
+    Args:
+        input_shape: of each part of an agent's inputs, by name.
+        args: `n_actions`, which is A + 1, and the options of its registry entry.
+        action_size: K, the numbers of an agent's action as another one sees it.
+    """
+
+    # actions of a team depend on those of the agents before
+    in_turn = False
+    # for controllers: inputs come by parts, and all steps of a batch at once
+    takes_parts = supports_packing = True
+
+    def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any, action_size: int):
+        super().__init__()
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        size, inputs = args.n_embd, sum(map(prod, input_shape.values()))
+        self.obs_encoder = nn.Sequential(nn.LayerNorm(inputs), _linear(inputs, size, True), nn.GELU())
+        self.encoder_norm = nn.LayerNorm(size)
+        self.encoder = nn.ModuleList(EncoderBlock(size, args.n_head) for _ in range(args.n_block))
+        self.value_head = _head(size, 1)
+        self._build_decoder(inputs, action_size, args.n_actions - 1)
+
+    def _build_decoder(self, inputs: int, action_size: int, outputs: int) -> None:
+        size = self.args.n_embd
+        first = nn.LayerNorm(inputs), _linear(inputs, size, True), nn.GELU(), nn.LayerNorm(size)
+        self.decoder = nn.Sequential(*first, *_head(size, outputs))
+
+    def forward(self, seen: th.Tensor, before: th.Tensor | None = None) -> th.Tensor:
+        """Outputs of all agents, and values behind them: `[R, n, A + 1]`.
+
+        Args:
+            seen: by each agent, `[R, n, I]`.
+            before: what each knows of the agent before it, `[R, n, 1 + K]`: 1 and zeros for the first agent, 0 and the
+                action for others.
+        """
+        encoded = self.encode(seen)
+        return th.cat([self.decode(seen, encoded, before), self.value_head(encoded)], dim=-1)
+
+    def encode(self, seen: th.Tensor) -> th.Tensor:
+        """What the team sees, by agent: `[R, n, D]`."""
+        x = self.encoder_norm(self.obs_encoder(seen))
+        for block in self.encoder:
+            x = block(x)
+        return x
+
+    def decode(
+        self, seen: th.Tensor, encoded: th.Tensor, before: th.Tensor | None, memory: Memory | None = None
+    ) -> th.Tensor:
+        """Outputs `[R, n, A]`; with a `memory` of the agents before, of the next one, `[R, 1, A]`, which it notes."""
+        return self.decoder(seen)
+
+
+class MATAgent(MATDecAgent):
+    """The same encoder; a decoder gives the outputs of each agent by what the agents before it have done (MAT, eq. 5).
+
+    In learning, all agents are computed at once, each behind a mask that hides the agents after it. In acting, one
+    follows the other, and keys and values of those before are kept.
+    """
+
+    in_turn = True
+
+    def _build_decoder(self, inputs: int, action_size: int, outputs: int) -> None:
+        size = self.args.n_embd
+        self.action_encoder = nn.Sequential(_linear(1 + action_size, size, True, bias=False), nn.GELU())
+        self.decoder_norm = nn.LayerNorm(size)
+        self.blocks = nn.ModuleList(DecoderBlock(size, self.args.n_head) for _ in range(self.args.n_block))
+        self.head = _head(size, outputs)
+
+    def decode(
+        self, seen: th.Tensor, encoded: th.Tensor, before: th.Tensor | None, memory: Memory | None = None
+    ) -> th.Tensor:
+        x = self.decoder_norm(self.action_encoder(before))
+        for block in self.blocks:
+            x = block(x, encoded, memory)
+        return self.head(x)
+
+
+class EncoderBlock(nn.Module):
+    """Attention of all agents to each other, and two layers; what comes of either is added and normalised."""
+
+    def __init__(self, size: int, heads: int):
+        super().__init__()
+        self.attention, self.mlp = Attention(size, heads), _mlp(size)
+        self.norm1, self.norm2 = nn.LayerNorm(size), nn.LayerNorm(size)
+
+    def forward(self, x: th.Tensor) -> th.Tensor:
+        x = self.norm1(x + self.attention(x, x))
+        return self.norm2(x + self.mlp(x))
+
+
+class DecoderBlock(nn.Module):
+    """Attention to the actions before, attention of what the encoder says to these, and two layers."""
+
+    def __init__(self, size: int, heads: int):
+        super().__init__()
+        self.attention1, self.attention2, self.mlp = Attention(size, heads), Attention(size, heads), _mlp(size)
+        self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(size) for _ in range(3))
+
+    def forward(self, x: th.Tensor, encoded: th.Tensor, memory: Memory | None) -> th.Tensor:
+        causal = memory is None
+        x = self.norm1(x + self.attention1(x, x, causal, memory))
+        x = self.norm2(encoded + self.attention2(encoded, x, causal, memory))
+        return self.norm3(x + self.mlp(x))
+
+
+class Attention(nn.Module):
+    """Multi-head attention (Vaswani et al. 2017) between the agents of a time step, `[R, n, D]`."""
+
+    def __init__(self, size: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.key, self.query, self.value, self.proj = (_linear(size, size) for _ in range(4))
+
+    def forward(
+        self, asking: th.Tensor, seen: th.Tensor, causal: bool = False, memory: Memory | None = None
+    ) -> th.Tensor:
+        """What each agent of `asking` finds in `seen`: with `causal`, in agents up to its own place.
+
+        Args:
+            memory: keys and values of agents before those of `seen`, which are added to it.
+        """
+        query, key, value = (
+            layer(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
+            for layer, x in ((self.query, asking), (self.key, seen), (self.value, seen))
+        )
+        if memory is not None:
+            if self in memory:
+                key, value = (th.cat(pair, dim=2) for pair in zip(memory[self], (key, value), strict=True))
+            memory[self] = key, value
+        found = F.scaled_dot_product_attention(query, key, value, is_causal=causal)
+        return self.proj(found.transpose(1, 2).flatten(2))
+
+
+def check(config: Mapping[str, Any]) -> None:
+    """Refuse what a transformer over agents cannot be; the trait `check` of the agents.
+
+    Raises:
+        ConfigError: names the key and a remedy.
+    """
+    if config["n_embd"] % config["n_head"]:
+        raise ConfigError(f"n_embd={config['n_embd']} is not a multiple of n_head={config['n_head']}.")
+    if not config["share_params"]:
+        raise ConfigError(f"agent={config['agent']} is one network for the whole team. Use share_params=True.")
+
+
+def _linear(inputs: int, outputs: int, activated: bool = False, bias: bool = True) -> nn.Linear:
+    """A linear layer, and whether an activation follows it."""
+    layer = nn.Linear(inputs, outputs, bias)
+    orthogonal_layer(layer, RELU_GAIN if activated else SMALL_GAIN)
+    return layer
+
+
+def _mlp(size: int) -> nn.Sequential:
+    return nn.Sequential(_linear(size, size, True), nn.GELU(), _linear(size, size))
+
+
+def _head(size: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(_linear(size, size, True), nn.GELU(), nn.LayerNorm(size), _linear(size, outputs))
