@@ -1,4 +1,4 @@
-"""`update_order` computes what HARL's runner and actors compute: weights of all agents, from equal weights and batches.
+"""`update_order` computes what HARL's runners compute: weights of all agents, from equal weights and batches.
 
 HARL is brought from outside: `MUSTER_FAMILY=FOLDER pytest tests/integration/test_harl_equals.py`, where the folder has
 its checkout, named HARL. Its networks are on both sides; what is compared is learning.
@@ -17,6 +17,7 @@ import torch.nn as nn
 import yaml
 from gymnasium.spaces import Box, Discrete
 
+import off_policy
 from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
 from controllers.policy_controller import PolicyMAC
@@ -46,7 +47,8 @@ def theirs():
         "harl.envs": {},
         "harl.envs.env_wrappers": dict.fromkeys(("ShareSubprocVecEnv", "ShareDummyVecEnv"), object),
     }
-    stubs |= {"harl.runners": {}, "harl.runners.on_policy_base_runner": {"OnPolicyBaseRunner": object}}
+    bases = {"on_policy_base_runner": "OnPolicyBaseRunner", "off_policy_base_runner": "OffPolicyBaseRunner"}
+    stubs |= {"harl.runners": {}} | {f"harl.runners.{file}": {name: object} for file, name in bases.items()}
     for name, attributes in stubs.items():
         module = sys.modules[name] = ModuleType(name)
         module.__path__ = [str(HARL / name.replace(".", "/"))]
@@ -208,3 +210,119 @@ def _pairs(mac, actor, i):
     others = [*actor.actor.base.parameters(), linear.weight, linear.bias]
     others += [head.log_std] if hasattr(head, "log_std") else []
     return [(mine.data[i], other.data) for mine, other in zip(mac.parameters(), others, strict=True)]
+
+
+# of replay: their critic, and our settings and theirs
+IN_TURN = {"update_order": "fixed", "share_params": False, "critic": "q_central", "rnn_hidden_dim": 16}
+IN_TURN |= {"critic_hidden_dim": 16, "lr": 0.003, "critic_lr": 0.003, "optim_eps": 1e-8}
+IN_TURN |= {"target_update_interval_or_tau": 0.2}
+THEIR_CRITICS = {
+    "haddpg": "continuous_q_critic.ContinuousQCritic",
+    "hatd3": "twin_continuous_q_critic.TwinContinuousQCritic",
+    "hasac": "soft_twin_continuous_q_critic.SoftTwinContinuousQCritic",
+}
+OFF_POLICY = {
+    "haddpg": (off_policy.DDPG, {}),
+    "hatd3": (
+        {**off_policy.DDPG, "critics": 2, "policy_delay": 2, "target_noise": 0.2, "target_noise_clip": 0.3},
+        {"policy_noise": 0.2, "noise_clip": 0.3, "policy_freq": 2},
+    ),
+    # their last hidden layer has a tanh, and their errors are Huber's
+    "hasac": (
+        {**off_policy.SAC, "critics": 2, "team_entropy": True, "entropy_weight": 0.2, "tune_entropy": False},
+        {"final_activation_func": "relu", "use_huber_loss": False, "alpha": 0.2},
+    ),
+}
+UPDATES = 4
+
+
+def off_policy_sample(batch):
+    """A batch of two steps as their buffer gives it."""
+    x = {key: batch[key].numpy().astype(np.float32) for key in ("obs", "state", "actions", "reward")}
+    ended, cut = (batch[key][:, 0].numpy().astype(np.float32) for key in ("terminated", "truncated"))
+    by_agent = lambda values: values.transpose(1, 0, 2)  # noqa: E731
+    ones = np.ones((N, len(ended), 1), np.float32)
+    gammas = np.full_like(ended, off_policy.HYPER["gamma"])
+    now = x["state"][:, 0], by_agent(x["obs"][:, 0]), by_agent(x["actions"][:, 0]), None
+    rewards = x["reward"][:, 0], np.maximum(ended, cut), ones, ended
+    return (*now, *rewards, x["state"][:, 1], by_agent(x["obs"][:, 1]), None, gammas)
+
+
+def weights_of_network(network):
+    """Of layers one after the other, each weight `[outputs, inputs]` and bias; heads side by side are one layer."""
+    found = [x.data for x in network.parameters()]
+    return [*found[:-4], th.cat(found[-4::2]), th.cat(found[-3::2])] if hasattr(network, "mu_layer") else found
+
+
+def take_over(network, weights):
+    """Give a network of theirs these weights."""
+    *hidden, weight, bias = weights
+    if hasattr(network, "mu_layer"):
+        heads = zip(weight.split(NUMBERS), bias.split(NUMBERS), strict=True)
+        weights = [*hidden, *(x for head in heads for x in head)]
+    for to, of in zip(network.parameters(), weights, strict=True):
+        to.data.copy_(of)
+
+
+def off_policy_pairs(learner, mac, runner):
+    """Our weights of each policy and estimate, as theirs, and their network; targets included, by name."""
+    critics = [name for name in ("critic", "critic2") if hasattr(runner.critic, name)]
+    for target in ("", "target_"):
+        ours = learner.target_critic if target else learner.critic
+        for e, name in enumerate(critics):
+            layers = zip(ours.layers.weights, ours.layers.biases, strict=True)
+            mine = [x for weight, bias in layers for x in (weight.data[e, 0].T, bias.data[e, 0, 0])]
+            yield f"{target}{name}", mine, getattr(runner.critic, target + name)
+        policies = learner.target_mac if target else mac
+        for i, actor in enumerate(runner.actor if policies is not None else []):
+            mine = [x.data[i] for x in policies.parameters()]
+            yield f"{target}actor {i}", mine, getattr(actor, f"{target}actor")
+
+
+@pytest.mark.parametrize("name", OFF_POLICY)
+def test_weights_of_off_policy_learners_are_equal(name, monkeypatch):
+    monkeypatch.setattr(off_policy, "LOW", (-1.0, -1.0))
+    monkeypatch.setattr(off_policy, "HIGH", (1.0, 1.0))
+    ours, changes = OFF_POLICY[name]
+    learner, mac = off_policy.make_learner(N, **ours, **IN_TURN)
+    noise, draw = [], learner._noise
+    learner._noise = lambda like: noise.append(draw(like)) or noise[-1]
+    batches = [off_policy.make_sample(12, N, seed=seed) for seed in range(UPDATES)]
+    with theirs():
+        from importlib import import_module
+
+        from harl.runners.off_policy_ha_runner import OffPolicyHARunner
+
+        of_critic, kind = THEIR_CRITICS[name].split(".")
+        settings = their_settings(name, lr=0.003, critic_lr=0.003, polyak=0.2, **changes)
+        seen, acts = Box(-np.inf, np.inf, (3,)), Box(-1, 1, (2,))
+        make = getattr(import_module(f"harl.algorithms.actors.{name}"), name.upper())
+        critic = getattr(import_module(f"harl.algorithms.critics.{of_critic}"), kind)
+        critic = critic(settings, Box(-np.inf, np.inf, (2,)), [acts] * N, N, "EP")
+        runner = SimpleNamespace(critic=critic, actor=[make(settings, seen, acts) for _ in range(N)])
+        vars(runner).update(total_it=0, args={"algo": name}, algo_args={"algo": settings}, num_agents=N, device="cpu")
+        vars(runner).update(policy_freq=settings.get("policy_freq", 1), fixed_order=True, state_type="EP")
+        vars(runner).update(value_normalizer=None, alpha=[settings.get("alpha")] * N)
+        before = {}
+        for place, mine, other in off_policy_pairs(learner, mac, runner):
+            before[place] = [x.clone() for x in mine]
+            take_over(other, mine)
+        for number, batch in enumerate(batches):
+            noise.clear()
+            learner.train(batch, number, 0)
+            of_agents = iter([each[:, i] for each in noise for i in range(each.size(1))])
+            with monkeypatch.context() as patched:
+                patched.setattr(th, "randn_like", lambda _, drawn=of_agents: next(drawn))
+                standard = lambda *_, drawn=of_agents, **__: next(drawn)  # noqa: E731
+                patched.setattr(th.distributions.normal, "_standard_normal", standard)
+                runner.buffer = SimpleNamespace(sample=lambda batch=batch: off_policy_sample(batch))
+                OffPolicyHARunner.train(runner)
+            assert next(of_agents, None) is None, "they draw less"
+        largest = {}
+        for place, mine, other in off_policy_pairs(learner, mac, runner):
+            found = zip(mine, weights_of_network(other), strict=True)
+            largest[place] = max(float((a - b).abs().max()) for a, b in found)
+            moved = max(float((a - b).abs().max()) for a, b in zip(mine, before[place], strict=True))
+            assert moved > 0.002, place
+    print(f"{name}: largest difference {max(largest.values()):.2g} ({max(largest, key=largest.get)})")
+    assert max(largest.values()) < 1e-4
