@@ -29,7 +29,7 @@ class MATMAC(PolicyMAC):
     def __init__(self, scheme, groups, args):
         super().__init__(scheme, groups, args)
         # with the actions before as inputs, steps have an order
-        self.memoryless = not self.args.obs_last_action
+        self.memoryless = not self.inputs.sees_actions
 
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
         """Actions at step `t` of the episodes `rows`, with the extras "log_prob", "entropy" and "value"."""
