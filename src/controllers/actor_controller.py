@@ -75,6 +75,9 @@ class ActorMAC(PolicyMAC):
         self.action_size = numbers or self.policy.size
         self.noise = ActionNoise(args, args.batch_size_run, self.n_agents, numbers)
 
+    def _random_share(self, args: Any) -> None:
+        """Its noise is another, of all kinds of actions."""
+
     @th.no_grad()
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
         """Actions at step `t` of the episodes `rows`."""

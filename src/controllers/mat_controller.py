@@ -31,6 +31,9 @@ class MATMAC(PolicyMAC):
         # with the actions before as inputs, steps have an order
         self.memoryless = not self.inputs.sees_actions
 
+    def _random_share(self, args: Any) -> None:
+        """What agents choose is drawn in turn, without random choices."""
+
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
         """Actions at step `t` of the episodes `rows`, with the extras "log_prob", "entropy" and "value"."""
         if not self.agent.in_turn:

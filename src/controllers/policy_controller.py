@@ -42,11 +42,7 @@ class PolicyMAC(BasicMAC):
             raise ConfigError("deviation=none leaves no distribution to learn from. Use it with mac=actor_mac.")
         self.policy = Policy(scheme, args)
         self.has_values = args.critic == "trunk"
-        # the share of random actions
-        explores = type(self) is PolicyMAC and args.noise == "epsilon"
-        self.exploration = Schedule.of(args.noise_scale) if explores else None
-        if explores and any(branch.n is None for branch in self.policy.branches.values()):
-            raise ConfigError("noise=epsilon of mac=policy_mac needs actions that are choices. Use noise=none.")
+        self.exploration = self._random_share(args)
         # of the network
         args.n_actions = self.policy.size + self.has_values
         super().__init__(scheme, groups, args)
@@ -57,6 +53,14 @@ class PolicyMAC(BasicMAC):
                     self.normalisers[key] = RunningNorm(scheme[key]["vshape"], CLIP, args.normaliser_count)
             self.inputs.normalisers = self.normalisers
         self._initialise()
+
+    def _random_share(self, args: Any) -> Any:
+        """The share of random choices, by steps; None: there are none."""
+        if args.noise != "epsilon":
+            return None
+        if any(branch.n is None for branch in self.policy.branches.values()):
+            raise ConfigError("noise=epsilon of mac=policy_mac needs actions that are choices. Use noise=none.")
+        return Schedule.of(args.noise_scale)
 
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
         """Actions at step `t` of the episodes `rows`, with the extras "log_prob", "entropy" and, if it has, "value"."""
