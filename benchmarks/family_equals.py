@@ -22,13 +22,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
-from epymarl_equals import ENDS, errors_of, generated, ours, task_of, theirs
+from epymarl_equals import ENDS, errors_of, generated, ours, sizes_of, task_of, theirs
 from utils.config.merging import config_names
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "family.md"
 MARKS = "<!-- family_equals: begin -->", "<!-- family_equals: end -->"
 # names of checkouts, and of the presets before the first underscore
-FAMILIES = {"epymarl": "uoe-agents/epymarl", "pymarl2": "hijkzzz/pymarl2"}
+FAMILIES = {"epymarl": "uoe-agents/epymarl", "pymarl2": "hijkzzz/pymarl2", "pymarl3": "tjuHaoXiaotian/pymarl3"}
 # presets that learn from a reward for each agent, too
 OWN_REWARDS = re.compile("epymarl_(iql|ia2c|ippo|maa2c|mappo|maddpg|pac|pac_dcg)(_ns)?")
 # keys that an original sets by the map; the state of these batches has two numbers for each of three agents
@@ -82,7 +82,7 @@ def rows_of(family: str, chosen: list[Case], folder: Path) -> Iterator[tuple[Cas
     mine, tasks = [], []
     for case in chosen:
         for ends in ENDS:
-            batch = generated(ends, case.individual)
+            batch = generated(ends, case.individual, sizes_of(case.preset))
             mine.append(ours(case.preset, batch, UPDATES, **case.changes))
             tasks.append(task_of(case.preset, batch, mine[-1][0], UPDATES, **case.their_changes))
     with tempfile.TemporaryDirectory() as place:

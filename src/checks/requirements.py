@@ -6,6 +6,8 @@ from typing import Any
 
 from checks.parts import ChosenParts
 from checks.registries import REGISTRIES
+from components.sampling import REGISTRY as transforms
+from components.sampling.listed import listed_names
 from envs.contract.fields import EnvSpec
 from envs.contract.infos import warn_once
 from utils.errors import ConfigError
@@ -81,6 +83,9 @@ def check_requirements(spec: EnvSpec, config: Mapping[str, Any]) -> None:
     for trait, (shows, what) in SEES.items():
         if parts.traits("agent").get(trait) and not shows(spec):
             raise ConfigError(f"agent={config['agent']}: the environment {what}.")
+    for name in listed_names(config.get("sample_transforms", ())):
+        if transforms.entry(name).traits.get("needs_meaning"):
+            _check_needs_meaning(spec, name, parts)
     if parts.traits("agent").get("sees_rows") and (caution := _of_pictures(spec, config["agent"])):
         warn_once(caution)
     for feature, why in requirements_of(spec).items():
@@ -93,6 +98,17 @@ def check_requirements(spec: EnvSpec, config: Mapping[str, Any]) -> None:
             taking = [name for name in registry if feature in registry.entry(name).traits.get("takes", ())]
             remedy = f"These do: {', '.join(taking)}." if taking else _remedy(feature, kind, config)
             raise ConfigError(f"{kind}={config[kind]} does not go with env={config['env']}, which has {why}. {remedy}")
+
+
+def _check_needs_meaning(spec: EnvSpec, name: str, parts: ChosenParts) -> None:
+    shows, what = SEES["needs_meaning"]
+    if not shows(spec):
+        raise ConfigError(f"sample_transforms: '{name}': the environment {what}.")
+    if parts.traits("learner").get("on_policy"):
+        raise ConfigError(
+            f"sample_transforms: '{name}' is for learners with a replay buffer: what a policy stored with its actions "
+            f"would not fit the new order. learner={parts.name('learner')} has none."
+        )
 
 
 def _of_pictures(spec: EnvSpec, agent: str) -> str:

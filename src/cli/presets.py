@@ -22,6 +22,7 @@ KINDS = {
 PROGRAMS = {
     "epymarl": "With EPyMARL's settings and arithmetic",
     "pymarl2": "With PyMARL2's settings and arithmetic",
+    "pymarl3": "With PyMARL3's settings and arithmetic",
 }
 
 

@@ -4,13 +4,15 @@ An environment declares it once (`meaning()`); networks get it as `args.meaning`
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
 # the kinds of rows that most environments have
 OWN, ALLY, ENEMY, SURROUNDINGS = "own", "ally", "enemy", "surroundings"
+# of the agent itself; rows of all other kinds are entities
+OF_ITSELF = (OWN, SURROUNDINGS)
 
 
 @dataclass(frozen=True)
@@ -124,3 +126,20 @@ class Columns:
 def choices(names: Iterable[str]) -> tuple[Action, ...]:
     """Actions without targets."""
     return tuple(map(Action, names))
+
+
+def seen_by_all(reader: str, meaning: Meaning, n_agents: int) -> list[Group]:
+    """What each of all agents sees. Raises ConfigError: they see different groups; `reader` needs the same for all."""
+    seen = [[replace(group, agents=()) for group in meaning.seen_by(i)] for i in range(n_agents)]
+    if any(groups != seen[0] for groups in seen):
+        raise ConfigError(f"{reader}: agents of this environment see different groups; it needs the same for all.")
+    return seen[0]
+
+
+def require_one_target(reader: str, meaning: Meaning) -> None:
+    """Raises ConfigError: actions have other targets for agents that heal; `reader` would not know which those are."""
+    if any(action.of_healers for action in meaning.actions):
+        raise ConfigError(
+            f"{reader}: actions have other targets for agents that heal, and observations do not tell which those are; "
+            "with Skirmish, set env_args.observation=entities."
+        )

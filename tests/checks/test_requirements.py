@@ -82,3 +82,14 @@ def test_an_agent_that_sees_pictures_as_rows_is_said(agent, field, warned, monke
     check_requirements(spec, config)
     text = f"agent={agent} sees the picture 'obs/camera' as a row of 6,000 numbers; agent=cnn has convolutions."
     assert caplog.messages == ([text] if warned else [])
+
+
+def test_permuted_entities_need_an_environment_that_says_what_they_are():
+    listed = {"sample_transforms": [{"permuted_entities": {"times": 1}}]}
+    spec, config = pymarl_spec(SIZES), compose_config("vdn", "skirmish").config | listed
+    with pytest.raises(ConfigError, match=r"'permuted_entities': the environment does not say .* no meaning\(\)"):
+        check_requirements(spec, config)
+    spec.env_info["meaning"] = object()
+    check_requirements(spec, config)
+    with pytest.raises(ConfigError, match=r"is for learners with a replay buffer.* learner=ppo_learner has none"):
+        check_requirements(spec, compose_config("ippo", "skirmish").config | listed)

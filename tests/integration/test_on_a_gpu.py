@@ -228,6 +228,10 @@ MINIBATCHES = Most(update=(0, 18))
 TWO_NETWORKS = Most(update=(0, 85))
 # each agent's policy sees the rollout before and after its updates, as each trial of a line search does
 IN_TURN = Most(update=(0, 34))
+# a sample for each of four updates
+FOUR_SAMPLES = Most(rest=(1, 4))
+# where each entity of a permuted sample comes from, and each action, and goes to
+PERMUTED = Most(rest=(1, 13))
 # each turn sends the random numbers of its policy's steps
 TRANSITIONS_IN_TURN = Most(decision=(1, 2.25), update=(0, 4))
 COUNTS = {
@@ -240,6 +244,8 @@ COUNTS = {
     # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one
     "enn_ppo": Most(decision=(2, 10.3), update=(0, 48)),
     **dict.fromkeys(("ia2c", "maa2c", "vmix"), Most(update=(0, 4))),
+    **dict.fromkeys(("hpn_vdn", "deepset_qmix", "gnn_qmix", "asn_qmix"), FOUR_SAMPLES),
+    "pymarl3_vdn_DA": PERMUTED,
     **dict.fromkeys(("hatd3", "hasac"), TRANSITIONS_IN_TURN),
     **dict.fromkeys(("happo", "hatrpo", "haa2c", "trpo"), IN_TURN),
 }

@@ -5,12 +5,14 @@ from types import SimpleNamespace
 import pytest
 import torch as th
 
+import pymarl3_equals
+from controllers.inputs import StepInputs
 from helpers import fill, make_args
 from modules.agents import REGISTRY
 from modules.agents.seen_entities import SeenEntities
 from muster.testing import check_agent, random_batch
 from utils.errors import ConfigError
-from utils.meanings import ALLY, ENEMY, OWN, Action, Columns, Group, Meaning
+from utils.meanings import ALLY, ENEMY, OWN, SURROUNDINGS, Action, Columns, Group, Meaning
 
 AGENTS = [name for name in REGISTRY if REGISTRY.entry(name).traits.get("needs_meaning")]
 # where enemies, 3 of 2 features, and allies, 2 of 3 features, are among 16 numbers; actions are not in order, either
@@ -44,7 +46,7 @@ def _agent(name="hpn_rnn", **changes):
 
 def _inputs(rows=4):
     th.manual_seed(1)
-    return SimpleNamespace(observations={"obs": th.randn(rows, 16)}, others=th.randn(rows, 2))
+    return StepInputs({"obs": th.randn(rows, 16)}, th.randn(rows, 2))
 
 
 @pytest.mark.parametrize("heads", [1, 3])
@@ -111,17 +113,23 @@ def test_memory_and_entities_attend_to_each_other():
         th.testing.assert_close(after[row], x[-1])
 
 
-@pytest.mark.parametrize("name", AGENTS)
-def test_entities_change_places_with_their_actions(name):
-    agent, inputs = _agent(name), _inputs()
+def _moved(obs):
+    """Enemies 2, 0, 1 and allies 1, 0 in the places of 0, 1, 2 and 0, 1."""
+    moved = obs.clone()
+    for places, order in ((ENEMIES, (2, 0, 1)), (ALLIES, (1, 0))):
+        for to, entity in enumerate(order):
+            moved[:, places[to]] = obs[:, places[entity]]
+    return moved
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"), [("hpn_rnn", {}), ("updet", {}), ("deepset_rnn", {"target_weights": True})]
+)
+def test_entities_change_places_with_their_actions(name, changes):
+    agent, inputs = _agent(name, **changes), _inputs()
     hidden = th.randn(4, agent.init_hidden().shape[1])
     before, memory = agent(inputs, hidden)
-    obs = inputs.observations["obs"]
-    inputs.observations["obs"] = moved = obs.clone()
-    for to, enemy in enumerate((2, 0, 1)):
-        moved[:, ENEMIES[to]] = obs[:, ENEMIES[enemy]]
-    for to, ally in enumerate((1, 0)):
-        moved[:, ALLIES[to]] = obs[:, ALLIES[ally]]
+    moved = inputs.observations["obs"] = _moved(inputs.observations["obs"])
     outputs, after = agent(inputs, hidden)
     th.testing.assert_close(after, memory)
     order = [0, ATTACKS[0], 2, ATTACKS[2], 4, ATTACKS[1]]
@@ -131,8 +139,86 @@ def test_entities_change_places_with_their_actions(name):
     assert (agent(inputs, hidden)[0] - outputs).abs().amax(0).min() > 1e-5
 
 
+@pytest.mark.parametrize("name", ["deepset_rnn", "gnn_rnn"])
+def test_values_do_not_depend_on_the_order_of_entities(name):
+    agent, inputs = _agent(name), _inputs()
+    hidden = th.randn(4, agent.init_hidden().shape[1])
+    before, memory = agent(inputs, hidden)
+    inputs.observations["obs"] = _moved(inputs.observations["obs"])
+    outputs, after = agent(inputs, hidden)
+    th.testing.assert_close(after, memory)
+    th.testing.assert_close(outputs, before)
+    inputs.observations["obs"][:, ENEMIES[0]] += 1
+    assert (agent(inputs, hidden)[0] - outputs).abs().amax(0).min() > 1e-5
+
+
+def _entities(obs):
+    rows = {"enemy": ENEMIES, "ally": ALLIES}
+    return {kind: th.stack([obs[:, row] for row in places]) for kind, places in rows.items()}
+
+
+def _cell(weights, size, name="rnn."):
+    cell = th.nn.GRUCell(size, size)
+    cell.load_state_dict({key.removeprefix(name): x for key, x in weights.items() if key.startswith(name)})
+    return cell
+
+
+def test_sets_are_summed_and_attacks_have_weights_of_their_targets():
+    agent, inputs, memory = _agent("deepset_rnn", target_weights=True), _inputs(), th.randn(4, 5)
+    w, obs = agent.state_dict(), inputs.observations["obs"]
+    embedded = th.cat([obs[:, ITSELF], inputs.others], 1) @ w["fc1_own.weight"].T + w["fc1_own.bias"]
+    for kind, x in _entities(obs).items():
+        embedded = embedded + (x @ w[f"fc1_{kind}.weight"].T).sum(0)
+    hidden = _cell(w, 5)(embedded.relu(), memory)
+    outputs, state = agent(inputs, memory)
+    th.testing.assert_close(state, hidden)
+    th.testing.assert_close(outputs[:, [0, 2, 4]], hidden @ w["fc2.weight"].T + w["fc2.bias"])
+    made = (_entities(obs)["enemy"] @ w["hyper_enemy.0.weight"].T + w["hyper_enemy.0.bias"]).relu()
+    made = made @ w["hyper_enemy.2.weight"].T + w["hyper_enemy.2.bias"]
+    th.testing.assert_close(outputs[:, ATTACKS], ((made[..., :5] * hidden).sum(-1) + made[..., 5]).T)
+
+
+def test_nodes_of_a_graph_send_messages_to_each_other():
+    agent, inputs, memory = _agent("gnn_rnn", gnn_layer_num=2), _inputs(), th.randn(4, 5)
+    w, obs = agent.state_dict(), inputs.observations["obs"]
+    own = th.cat([obs[:, ITSELF], inputs.others], 1) @ w["fc1_own.weight"].T + w["fc1_own.bias"]
+    nodes = [own.unsqueeze(0), *(x @ w[f"fc1_{kind}.weight"].T for kind, x in _entities(obs).items())]
+    x = th.cat(nodes).relu()  # [6, 4, 5]
+    for layer in ("layers.0", "layers.1"):
+        others = 1 - th.eye(6)
+        messages = th.einsum("ij,jph->iph", others, x @ w[f"{layer}.neighbour.weight"].T + w[f"{layer}.neighbour.bias"])
+        x = ((x @ w[f"{layer}.itself.weight"].T + w[f"{layer}.itself.bias"]).relu() + messages.relu()) / 6
+    hidden = _cell(w, 5)(x.mean(0), memory)
+    outputs, state = agent(inputs, memory)
+    th.testing.assert_close(state, hidden)
+    th.testing.assert_close(outputs, hidden @ w["fc2.weight"].T + w["fc2.bias"])
+
+
+def test_an_attack_is_the_product_of_two_memories():
+    agent, inputs, memory = _agent("asn_rnn", asn_hidden_size=3), _inputs(), th.randn(4, 12)
+    w, obs = agent.state_dict(), inputs.observations["obs"]
+
+    def encoded(x, kind=""):
+        x = (x @ w[f"fc1{kind}.weight"].T + w[f"fc1{kind}.bias"]).relu()
+        return x @ w[f"fc2{kind}.weight"].T + w[f"fc2{kind}.bias"]
+
+    first, *of_enemies = memory.split(3, 1)
+    hidden = _cell(w, 3)(encoded(th.cat([obs, inputs.others], 1)), first)
+    cell = _cell(w, 3, "rnn_enemy.")
+    enemies = [cell(encoded(x, "_enemy"), y) for x, y in zip(_entities(obs)["enemy"], of_enemies, strict=True)]
+    outputs, state = agent(inputs, memory)
+    th.testing.assert_close(state, th.cat([hidden, *enemies], 1))
+    th.testing.assert_close(outputs[:, [0, 2, 4]], hidden @ w["fc3.weight"].T + w["fc3.bias"])
+    th.testing.assert_close(outputs[:, ATTACKS], th.stack([(hidden * enemy).sum(1) for enemy in enemies], 1))
+
+
 @pytest.mark.parametrize(
-    ("name", "changes"), [("hpn_rnn", {"hpn_head_num": 2}), *((name, {}) for name in AGENTS if name != "hpn_rnn")]
+    ("name", "changes"),
+    [
+        ("hpn_rnn", {"hpn_head_num": 2}),
+        ("deepset_rnn", {"target_weights": True}),
+        *((name, {}) for name in AGENTS if name != "hpn_rnn"),
+    ],
 )
 def test_all_forms_compute_the_same(name, changes):
     """Of agents of `random_batch`, with observations of 5 numbers and 3 actions."""
@@ -142,7 +228,7 @@ def test_all_forms_compute_the_same(name, changes):
     meaning = Meaning(
         tuple(seen.groups), (Action("attack 1", (ENEMY, 1)), Action("wait"), Action("attack 0", (ENEMY, 0)))
     )
-    small = {"rnn_hidden_dim": 5, "hpn_hyper_dim": 4, "transformer_embed_dim": 6}
+    small = {"rnn_hidden_dim": 5, "hpn_hyper_dim": 4, "transformer_embed_dim": 6, "asn_hidden_size": 3}
     declared = {key: x for key, x in small.items() if key in REGISTRY.entry(name).defaults or key == "rnn_hidden_dim"}
     check_agent(name, random_batch([3, 2], 4), meaning=meaning, **declared, **changes)
 
@@ -183,3 +269,32 @@ def test_one_kind_may_be_in_several_fields():
     assert seen.fixed == 2 and seen.outputs(th.tensor([[8.0, 9.0]]), [entities["food"][..., 0].T]).tolist() == [
         [3, 8, 9]
     ]
+
+
+def test_own_numbers_come_before_what_is_around_where_a_network_asks_for_it():
+    groups = Group(SURROUNDINGS, "obs", ("a",), ((0,),)), Group(OWN, "obs", ("b",), ((1,),))
+    args = SimpleNamespace(meaning=Meaning(groups, (Action("wait"),)), n_agents=1, n_actions=1)
+    inputs = SimpleNamespace(observations={"obs": th.tensor([[1.0, 2.0]])}, others=th.tensor([[3.0]]))
+    for own_first, expected in ((False, [1, 2, 3]), (True, [2, 1, 3])):
+        seen = SeenEntities("own", {"obs": (2,), "others": (1,)}, args, own_first)
+        assert seen.split(inputs)[0].flatten().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [*((name, {}) for name in AGENTS), ("hpn_rnn", {"hpn_head_num": 3}), ("deepset_rnn", {"target_weights": True})],
+)
+def test_pymarl3s_files_load(name, changes):
+    sizes, numbers = pymarl3_equals.SIZES, {"obs_last_action": name != "updet", "obs_agent_id": name != "updet"}
+    args = _args(name, pymarl3_equals.meaning(), **{**sizes, **numbers, **changes})
+    shapes = {"obs": (sizes["obs_shape"],)}
+    if name != "updet":
+        shapes["others"] = (sizes["n_actions"] + sizes["n_agents"],)
+    agent, other = (REGISTRY[name](shapes, args) for _ in range(2))
+    for seed, network in enumerate((agent, other)):
+        fill(network.parameters(), seed=seed)
+    saved = pymarl3_equals.in_their_names(agent.state_dict(), {**vars(args), "agent": name})
+    assert set(saved) != set(agent.state_dict())
+    other.load_state_dict(saved)
+    for key, weight in agent.state_dict().items():
+        th.testing.assert_close(other.state_dict()[key], weight, msg=key)

@@ -1,15 +1,18 @@
-"""Trains learners of EPyMARL or PyMARL2: `python epymarl_child.py CHECKOUT IN OUT`, in a process without our modules.
+"""Trains learners of the PyMARL family: `python epymarl_child.py CHECKOUT IN OUT`, in a process without our modules.
 
-IN is a list of tasks: the preset's name, changes of its keys, sizes, the batch's fields, weights by network and the
-number of updates. OUT gets, for each, the statistics of each update and the weights after the last.
+The checkout is of EPyMARL, PyMARL2 or PyMARL3. IN is a list of tasks: the preset's name, changes of its keys, sizes,
+the batch's fields, weights by network, the number of updates, and what PyMARL3 looks up by the map's name. OUT gets,
+for each, the statistics of each update and the weights after the last.
 """
 
 import importlib
+import json
 import sys
 import types
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import torch as th
 import yaml
 
@@ -39,10 +42,15 @@ LEARNERS = {
     "dmaq_qatten_learner": "DMAQ_qattenLearner",
     "max_q_learner": "MAXQLearner",
     "lica_learner": "LICALearner",
+    "q_learner_data_augmentation": "NQLearnerDataAugmentation",
     "policy_gradient_v2": "PGLearner_v2",
 }
 # whose files have other names
-FILES = {"pac_learner": "actor_critic_pac_learner", "pac_dcg_learner": "actor_critic_pac_dcg_learner"}
+FILES = {
+    "pac_learner": "actor_critic_pac_learner",
+    "pac_dcg_learner": "actor_critic_pac_dcg_learner",
+    "q_learner_data_augmentation": "nq_learner_data_augmentation",
+}
 NETWORKS = "critic", "mixer", "central_mixer", "state_value"
 
 
@@ -114,12 +122,14 @@ def trained(src: Path, task: dict) -> dict:
     for key, values in fields.items():
         batch.data.transition_data[key].copy_(values)
 
+    # PyMARL3's ASN looks here for what it sees
+    Path("obs_config.json").write_text(json.dumps(task["maps"]))
     if args.mac == "maddpg_mac":
         controllers[args.mac] = importlib.import_module("controllers.maddpg_controller").MADDPGMAC
     mac = controllers[args.mac](batch.scheme, groups, args)
     logged = []
     console = SimpleNamespace(info=lambda *_: None)
-    logger = SimpleNamespace(log_stat=lambda key, value, t: logged[-1].update({key: value}), console_logger=console)
+    logger = SimpleNamespace(log_stat=lambda key, x, t: logged[-1].update({key: float(x)}), console_logger=console)
     module = importlib.import_module(f"learners.{FILES.get(args.learner, args.learner)}")
     learner = getattr(module, LEARNERS[args.learner])(mac, batch.scheme, logger, args)
     networks = {name: getattr(learner, name) for name in NETWORKS if getattr(learner, name, None) is not None}
@@ -138,6 +148,7 @@ def trained(src: Path, task: dict) -> dict:
         if hasattr(learner, name):
             getattr(learner, name).agent.load_state_dict(task["weights"]["agent"])
     th.manual_seed(task["seed"])
+    np.random.seed(task["seed"])
     for update in range(task["updates"]):
         logged.append({})
         learner.train(batch, 10 * (update + 1), update)

@@ -1,4 +1,4 @@
-"""Our learner and that of EPyMARL or PyMARL2, of one preset on one batch, from equal weights."""
+"""Our learner and that of EPyMARL, PyMARL2 or PyMARL3, of one preset on one batch, from equal weights."""
 
 import re
 import subprocess
@@ -11,10 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 import torch as th
 
+import pymarl3_equals
 from checks.options import completed
 from checks.values import normalised
 from cli.compose import compose_config
 from components.episode_buffer import EpisodeBatch
+from components.sampling.compose import Compose, Minibatches, TransformContext
+from components.sampling.listed import listed_transforms
 from components.scheme import scheme_of
 from controllers import REGISTRY as controllers
 from envs.contract.fields import pymarl_spec
@@ -54,22 +57,28 @@ ENDS = {
 }
 
 
-def generated(ends: str, individual: bool) -> EpisodeBatch:
+def sizes_of(preset: str) -> dict[str, int]:
+    """Those of its batches."""
+    return pymarl3_equals.SIZES if preset.startswith("pymarl3_") else SIZES
+
+
+def generated(ends: str, individual: bool, sizes: dict[str, int] = SIZES) -> EpisodeBatch:
     """Episodes as runners store them, the rest of their rows zeros."""
-    spec = pymarl_spec(SIZES)
+    spec = pymarl_spec(sizes)
     if individual:
         reward = replace(spec.fields["reward"], group="agents")
         spec = replace(spec, fields={**spec.fields, "reward": reward})
     scheme, groups, preprocess = scheme_of(spec)
     rng = np.random.default_rng(3)
-    limit, n, actions = SIZES["episode_limit"], SIZES["n_agents"], SIZES["n_actions"]
+    limit, n, actions = (sizes[key] for key in ("episode_limit", "n_agents", "n_actions"))
     batch = EpisodeBatch(scheme, groups, len(ENDS[ends]), limit + 1, preprocess=preprocess)
     for row, (length, terminated) in enumerate(ENDS[ends]):
         for t in range(length + 1):
             legal = (rng.random((n, actions)) < 0.7).astype(int)
             chosen = rng.integers(actions, size=(n, 1))
             np.put_along_axis(legal, chosen, 1, axis=1)
-            seen = {"obs": rng.normal(size=(n, 5)), "state": rng.normal(size=6), "avail_actions": legal}
+            seen = {"obs": rng.normal(size=(n, sizes["obs_shape"])), "avail_actions": legal}
+            seen["state"] = rng.normal(size=sizes["state_shape"])
             batch.update({**seen, "actions": chosen}, bs=row, ts=t)
             if t < length:
                 reward = rng.normal(size=n if individual else ()) + 0.5
@@ -85,9 +94,10 @@ def _config(preset: str) -> dict:
 
 
 def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dict, dict, list[dict]]:
-    """Weights before, weights after, and the statistics of each update."""
+    """Weights before, weights after, and the statistics of each update; agents of PyMARL3's by its names."""
     config = {**_config(preset), "learner_log_interval": 1, **changes}
-    args = SimpleNamespace(**{**config, **SIZES, "device": "cpu", "use_cuda": False})
+    given = {**sizes_of(preset), "meaning": pymarl3_equals.meaning(), "device": "cpu", "use_cuda": False}
+    args = SimpleNamespace(**{**config, **given})
     mac = controllers[args.mac](batch.scheme, batch.groups, args)
     logger = RecordingLogger()
     learner = learners[args.learner](mac, batch.scheme, logger, args)
@@ -100,11 +110,20 @@ def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dic
     before = {name: _copy(network) for name, network in networks.items()}
     stats = []
     th.manual_seed(SEED)
+    np.random.seed(SEED)
+    listed = listed_transforms("sample_transforms", args.sample_transforms, "columns", ("columns", "parts"))
+    transforms = Compose(listed, TransformContext("sample_transforms", args))
     for update in range(updates):
-        learner.train(batch, 10 * (update + 1), update)
+        sample = transforms(batch)
+        for number, part in enumerate(sample if isinstance(sample, Minibatches) else (sample,)):
+            learner.train(part, 10 * (update + 1) + number, update)
         stats.append(logger.last())
     networks |= {f"target_{name}": net for name, net in learner.target_networks.items()}
-    return before, {name: _copy(network) for name, network in networks.items()}, stats
+    after = {name: _copy(network) for name, network in networks.items()}
+    if preset.startswith("pymarl3_"):
+        for weights in (before, after):
+            weights["agent"] = pymarl3_equals.in_their_names(weights["agent"], config)
+    return before, after, stats
 
 
 def task_of(preset: str, batch: EpisodeBatch, weights: dict, updates: int, **changes) -> dict:
@@ -115,10 +134,11 @@ def task_of(preset: str, batch: EpisodeBatch, weights: dict, updates: int, **cha
         weights = {**weights, "agent": _value_apart(weights["agent"])}
     if fields["reward"].dim() == 4:
         fields["reward"] = fields["reward"].squeeze(3)
+    sizes = pymarl3_equals.THEIR_SIZES if preset.startswith("pymarl3_") else SIZES
     changes |= {"common_reward": fields["reward"].size(2) == 1}
     config, nearest = NEAREST.get(preset, (preset.partition("_")[2], {}))
-    task = {"preset": config, "changes": nearest | changes, "sizes": SIZES, "batch": fields, "weights": weights}
-    return {**task, "updates": updates, "seed": SEED}
+    task = {"preset": config, "changes": nearest | changes, "sizes": sizes, "batch": fields, "weights": weights}
+    return {**task, "updates": updates, "seed": SEED, "maps": pymarl3_equals.MAPS}
 
 
 def theirs(checkout: Path, folder: Path, tasks: list[dict]) -> list[dict]:

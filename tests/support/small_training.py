@@ -12,6 +12,8 @@ from checks.parts import ChosenParts
 from checks.registries import REGISTRIES
 from cli.compose import compose_config
 from cli.statistics import is_described
+from components.sampling import REGISTRY as transforms
+from components.sampling.listed import listed_names
 from envs import REGISTRY as environments
 from envs.contract.declarations import spec_of
 from experiment.assembly import assemble
@@ -81,9 +83,13 @@ def preset_of(learner):
 
 
 def choice_of_parts(algorithm, *keys):
-    """The parts that a preset is of, its runner apart, and its values of some keys."""
+    """The parts that a preset is of, its runner apart, and its values of some keys.
+
+    Mixers get of all networks the same, and those that see entities are not tried with each.
+    """
     config = preset_on_lbf(algorithm)
-    return tuple(config.get(key) for key in (*REGISTRIES, *keys) if key not in ("env", "runner"))
+    left_out = ("env", "runner", "mixer") if needs_meaning(algorithm) else ("env", "runner")
+    return tuple(config.get(key) for key in (*REGISTRIES, *keys) if key not in left_out)
 
 
 def one_of_each_choice(*keys):
@@ -134,8 +140,10 @@ def sees_entities(algorithm):
 
 
 def needs_meaning(algorithm):
-    """Whether a preset's network needs to know what the environment's numbers mean; `lbf` says it."""
-    return bool(agents.entry(preset_on_lbf(algorithm)["agent"]).traits.get("needs_meaning"))
+    """Whether a preset's network, or a transform, needs to know what the environment's numbers mean; `lbf` says it."""
+    preset = preset_on_lbf(algorithm)
+    parts = agents.entry(preset["agent"]), *map(transforms.entry, listed_names(preset["sample_transforms"]))
+    return any(part.traits.get("needs_meaning") for part in parts)
 
 
 @cache

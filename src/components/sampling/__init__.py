@@ -5,6 +5,7 @@ A transform of the user's own is a function in a plugin: `REGISTRY["mine"] = fun
     takes: the forms of batches that it takes; none: any
     gives: the form that it makes of them; none: the same
     needs: fields that the batch must have
+    needs_meaning: the environment must say what its observations are made of; the learner has a replay buffer
     undoes: transforms whose rewards it replaces, so that it may not stand behind them
     adds_up: whether it adds up the rewards of its option `steps`
     leaves: a function `(following, **options)`: how many steps follow the first of each row, of those that did before
@@ -121,6 +122,16 @@ REGISTRY.declare(
     "observed pictures between -1 and 1; acting shows them the same way",
     options={},
     takes=("columns", "steps"),
+)
+REGISTRY.declare(
+    "permuted_entities",
+    "components.sampling.permuted:permuted_entities",
+    "samples in which the entities that agents see have changed places, and then the sample itself, an update each",
+    options={"times": Option(3, "such samples", at_least=1, at_most=COPIES)},
+    takes=("columns",),
+    gives="parts",
+    needs=("actions", "avail_actions"),
+    needs_meaning=True,
 )
 REGISTRY.declare(
     "returns",

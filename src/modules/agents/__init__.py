@@ -106,6 +106,9 @@ REGISTRY.declare(
     check="modules.entities.options:check_agent",
     options=WIDTHS | USE_RNN | {key: NET[key] for key in ("n_layer", "n_head", "d_model", "d_qk")},
 )
+HYPER = {
+    "hpn_hyper_dim": Option(64, "units of the hypernetworks' hidden layer", at_least=1, at_most=WIDTH, resume=SHAPES)
+}
 REGISTRY.declare(
     "hpn_rnn",
     "modules.agents.hpn_rnn_agent:HPNAgent",
@@ -114,9 +117,7 @@ REGISTRY.declare(
     needs_meaning=True,
     options={
         **WIDTHS,
-        "hpn_hyper_dim": Option(
-            64, "units of the hypernetworks' hidden layer", at_least=1, at_most=WIDTH, resume=SHAPES
-        ),
+        **HYPER,
         "hpn_head_num": Option(
             1, "hypernetworks for each kind of entity, merged by weights", at_least=1, at_most=64, resume=SHAPES
         ),
@@ -159,6 +160,41 @@ REGISTRY.declare(
             3, "attention heads, each of transformer_embed_dim numbers", at_least=1, at_most=64, resume=SHAPES
         ),
         "transformer_depth": Option(2, "blocks of the transformer", at_least=1, at_most=64, resume=SHAPES),
+    },
+)
+REGISTRY.declare(
+    "deepset_rnn",
+    "modules.agents.deepset_agent:DeepSetAgent",
+    "a sum over entities, each through a layer of its kind, so that their order does not matter; GRU cell (deep sets)",
+    memory=True,
+    needs_meaning=True,
+    options={
+        **WIDTHS,
+        **HYPER,
+        "target_weights": Option(
+            False, "actions with a target are valued by weights made of its features, as HPN's", resume=SHAPES
+        ),
+    },
+)
+REGISTRY.declare(
+    "gnn_rnn",
+    "modules.agents.gnn_agent:GNNAgent",
+    "a graph network over the agent and the entities that it sees, whose order does not matter; GRU cell",
+    memory=True,
+    needs_meaning=True,
+    options={
+        **WIDTHS,
+        "gnn_layer_num": Option(1, "layers of the graph network", at_least=1, at_most=64, resume=SHAPES),
+    },
+)
+REGISTRY.declare(
+    "asn_rnn",
+    "modules.agents.asn_agent:ASNAgent",
+    "a memory of all that is seen and one of each target, whose product is an action's value (ASN)",
+    memory=True,
+    needs_meaning=True,
+    options={
+        "asn_hidden_size": Option(32, "units of agent=asn_rnn", at_least=1, at_most=WIDTH, resume=SHAPES),
     },
 )
 

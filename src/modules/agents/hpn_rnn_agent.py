@@ -10,7 +10,9 @@ import torch.nn.functional as F
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
-from modules.agents.seen_entities import SeenEntities
+from modules.agents.made_outputs import output_layer, values_of_targets
+from modules.agents.pymarl3_names import embeddings_as_columns, rename
+from modules.agents.seen_entities import SeenEntities, named
 from modules.unshared import linear
 from utils.config.merging import with_defaults
 
@@ -47,14 +49,15 @@ class HPNAgent(Agent):
         for kind, features in seen.features.items():
             weights = features * size + (kind in seen.targeted) * (size + 1)
             layers = nn.Linear(features, args.hpn_hyper_dim), nn.ReLU(), nn.Linear(args.hpn_hyper_dim, weights * heads)
-            self.add_module(_named("hyper", kind), nn.Sequential(*layers))
+            self.add_module(named("hyper", kind), nn.Sequential(*layers))
         if heads > 1:
             self.input_heads = nn.Linear(heads, size, bias=False)
             for kind in seen.targeted:
-                self.add_module(_named("output_heads", kind), nn.Linear(heads, 1, bias=False))
+                self.add_module(named("output_heads", kind), nn.Linear(heads, 1, bias=False))
         self.rnn = nn.GRUCell(size, size)
         self.fc2 = nn.Linear(size, seen.fixed)
         self.initialise()
+        self.register_load_state_dict_pre_hook(_from_pymarl3)
 
     def initialise(self) -> None:
         """Heads count the same at first."""
@@ -84,14 +87,12 @@ class HPNAgent(Agent):
         targeted = self.seen.targeted
         x, *targets = encoded.split([size, *(self.seen.rows[kind] * width for kind in targeted)], 1)
         hidden = gru_sequence(self.rnn, x.contiguous(), sizes, hidden_state.reshape(-1, size))
-        values = []
-        for kind, of_targets in zip(targeted, targets, strict=True):
-            query, constant = linear(hidden, *self._output_weights(kind)).split([width, 1], 1)
-            values.append((of_targets.unflatten(1, (-1, width)) @ query.unsqueeze(2)).squeeze(2) + constant)
+        layers = map(self._output_layer, targeted)
+        values = [values_of_targets(hidden, *of_kind) for of_kind in zip(targets, layers, strict=True)]
         return self.seen.outputs(self.fc2(hidden), values), hidden
 
     def _hyper(self, kind: str) -> Any:
-        return getattr(self, _named("hyper", kind))
+        return getattr(self, named("hyper", kind))
 
     def _input_weights(self, kind: str) -> th.Tensor:
         """Those of the layer that takes the products and the sum of the features, `[H, F * K + F]`."""
@@ -108,8 +109,8 @@ class HPNAgent(Agent):
         # [F, H, K] and [F, H]
         return th.cat([weight.transpose(-3, -2).flatten(-2), bias.mT], -1)
 
-    def _output_weights(self, kind: str) -> tuple[th.Tensor, th.Tensor]:
-        """Those of the layer that gives, of the cell, what h(x) and 1 are multiplied with: `[K + 1, H]`, `[K + 1]`."""
+    def _output_layer(self, kind: str) -> tuple[th.Tensor, th.Tensor]:
+        """`output_layer` of the merged heads."""
         size, heads, layer = self.args.rnn_hidden_dim, self.args.hpn_head_num, self._hyper(kind)[2]
         count = (size + 1) * heads
         # of each unit, then of the bias b(x): by head
@@ -118,13 +119,24 @@ class HPNAgent(Agent):
         if heads == 1:
             weight, bias = weight.squeeze(-2), bias.squeeze(-1)
         else:
-            share = getattr(self, _named("output_heads", kind)).weight.softmax(-1)  # [1, heads]
+            share = getattr(self, named("output_heads", kind)).weight.softmax(-1)  # [1, heads]
             weight, bias = (weight * share.unsqueeze(-1)).sum(-2), (bias * share).sum(-1)
-        # [H + 1, K + 1]
-        together = th.cat([weight, bias.unsqueeze(-1)], -1)
-        return together[..., :size, :].mT, together[..., size, :]
+        return output_layer(weight, bias)
 
 
-def _named(part: str, kind: str) -> str:
-    """The name of a part of the network; a module's has no dot."""
-    return f"{part}_{kind}".replace(".", "_")
+def _from_pymarl3(network: HPNAgent, state: dict[str, th.Tensor], prefix: str, *_others: Any) -> None:
+    """Weights by the names that PyMARL3 has for them."""
+    embeddings_as_columns(state, prefix)
+    rename(state, prefix, {"fc2_normal_actions.": "fc2."})
+    for theirs, ours in THEIR_HEADS.items():
+        weight = state.pop(f"{prefix}{theirs}.weight", None)
+        if weight is not None:
+            state[f"{prefix}{ours}.weight"] = weight[0].t()
+
+
+# of [1, heads, outputs]
+THEIR_HEADS = {
+    "unify_input_heads": "input_heads",
+    "unify_output_heads": "output_heads_enemy",
+    "unify_output_heads_rescue": "output_heads_ally",
+}

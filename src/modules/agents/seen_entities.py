@@ -1,7 +1,6 @@
 """What agents see, split by entity, and outputs for these entities, by what the environment declares (`meaning()`)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -9,10 +8,7 @@ import torch as th
 import torch.nn as nn
 
 from utils.errors import ConfigError
-from utils.meanings import OWN, SURROUNDINGS, Group, Meaning
-
-# the agent's own, beside last actions and ids; rows of all other kinds are entities
-OF_ITSELF = (OWN, SURROUNDINGS)
+from utils.meanings import OF_ITSELF, Group, Meaning, require_one_target, seen_by_all
 
 
 def required_meaning(agent: str, args: Any) -> Meaning:
@@ -28,12 +24,14 @@ def required_meaning(agent: str, args: Any) -> Meaning:
 class SeenEntities(nn.Module):
     """Splits inputs into numbers of the agent itself and rows of entities by kind, and puts outputs in their order.
 
-    The agent's own are groups of the kinds "own" and "surroundings", last actions and agent ids. It has no weights.
+    The agent's own are groups of the kinds "own" and "surroundings" in the order of the declaration, then last actions
+    and agent ids. It has no weights.
 
     Args:
         agent: its name, for messages.
         input_shape: of each part of the inputs, by name (`Agent.takes_parts`).
         args: `meaning`, `n_agents`, `n_actions`.
+        own_first: groups of the kind "own" come before those of the kind "surroundings".
 
     Attributes:
         own: how many numbers are the agent's own.
@@ -48,17 +46,16 @@ class SeenEntities(nn.Module):
 
     _places: th.Tensor | None
 
-    def __init__(self, agent: str, input_shape: Mapping[str, tuple[int, ...]], args: Any):
+    def __init__(self, agent: str, input_shape: Mapping[str, tuple[int, ...]], args: Any, own_first: bool = False):
         super().__init__()
         meaning = required_meaning(agent, args)
-        groups = _seen_by_all(agent, meaning, args.n_agents)
+        groups = seen_by_all(f"agent={agent}", meaning, args.n_agents)
         _check_columns(agent, groups, {key: prod(shape) for key, shape in input_shape.items() if key != "others"})
-        if any(action.of_healers for action in meaning.actions):
-            raise ConfigError(
-                f"agent={agent}: actions have other targets for agents that heal, and observations do not tell which "
-                "those are; with Skirmish, set env_args.observation=entities."
-            )
-        self._of_itself = [self._read(group) for group in groups if group.kind in OF_ITSELF]
+        require_one_target(f"agent={agent}", meaning)
+        of_itself = [group for group in groups if group.kind in OF_ITSELF]
+        if own_first:
+            of_itself.sort(key=lambda group: OF_ITSELF.index(group.kind))
+        self._of_itself = [self._read(group) for group in of_itself]
         self._of_kinds: dict[str, list[tuple[str, slice | str, tuple[int, int]]]] = {}
         self.features: dict[str, int] = {}
         self.rows: dict[str, int] = {}
@@ -131,11 +128,9 @@ class SeenEntities(nn.Module):
         self.register_buffer("_places", None if as_they_are else th.tensor(places), persistent=False)
 
 
-def _seen_by_all(agent: str, meaning: Meaning, n_agents: int) -> list[Group]:
-    seen = [[replace(group, agents=()) for group in meaning.seen_by(i)] for i in range(n_agents)]
-    if any(groups != seen[0] for groups in seen):
-        raise ConfigError(f"agent={agent}: agents of this environment see different groups; it needs the same for all.")
-    return seen[0]
+def named(part: str, kind: str) -> str:
+    """The name of a part of a network for a kind of entities ("": for none); a module's has no dot."""
+    return f"{part}_{kind}".replace(".", "_") if kind else part
 
 
 def _check_columns(agent: str, groups: Sequence[Group], sizes: Mapping[str, int]) -> None:

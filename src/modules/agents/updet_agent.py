@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
+from modules.agents.pymarl3_names import rename
 from modules.agents.seen_entities import SeenEntities
 from modules.unshared import linear
 from utils.config.merging import with_defaults
@@ -33,12 +34,13 @@ class UPDeTAgent(Agent):
     def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.seen = seen = SeenEntities("updet", input_shape, args)
+        self.seen = seen = SeenEntities("updet", input_shape, args, own_first=True)
         size = args.transformer_embed_dim
         self.token_embedding = nn.Linear(max([seen.own, *seen.features.values()]), size)
         self.blocks = nn.ModuleList(Block(size, args.transformer_heads) for _ in range(args.transformer_depth))
         self.last = nn.Linear(size, size)
         self.q_basic = nn.Linear(size, seen.fixed)
+        self.register_load_state_dict_pre_hook(_from_pymarl3)
 
     def init_hidden(self) -> th.Tensor:
         """Zeros `[1, D]`."""
@@ -93,3 +95,19 @@ class Block(nn.Module):
         attended = F.scaled_dot_product_attention(*of_heads)
         x = self.norm1(x + self.unify(attended.permute(2, 0, 1, 3).flatten(2)))
         return self.norm2(x + self.ff2(F.relu(self.ff1(x))))
+
+
+def _from_pymarl3(network: UPDeTAgent, state: dict[str, th.Tensor], prefix: str, *_others: Any) -> None:
+    """Weights by the names that PyMARL3 has for them."""
+    names = {"transformer.toprobs.": "last.", "transformer.token_embedding.": "token_embedding."}
+    for i in range(len(network.blocks)):
+        theirs, ours = f"transformer.tblocks.{i}.", f"blocks.{i}."
+        parts = [f"{prefix}{theirs}attention.{name}.weight" for name in ("toqueries", "tokeys", "tovalues")]
+        if all(key in state for key in parts):
+            state[f"{prefix}{ours}queries_keys_values.weight"] = th.cat([state.pop(key) for key in parts])
+        names |= {f"{theirs}{name}": f"{ours}{own}" for name, own in THEIR_LAYERS.items()}
+    rename(state, prefix, names)
+
+
+# of a block
+THEIR_LAYERS = {"attention.unifyheads.": "unify.", "ff.0.": "ff1.", "ff.2.": "ff2.", "norm": "norm"}

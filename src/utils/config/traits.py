@@ -65,6 +65,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "takes": "the forms of batches that it takes; none: any",
         "gives": "the form that it makes of them; none: the same",
         "needs": "fields that the batch must have",
+        "needs_meaning": "the environment has a meaning(), and the learner a replay buffer",
         "undoes": "transforms behind which it may not stand",
         "adds_up": "whether it adds up the rewards of its option `steps`",
         "leaves": "a function: how many steps follow the first of each row",

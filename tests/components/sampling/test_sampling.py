@@ -226,6 +226,7 @@ def test_every_unit_that_is_built_in_is_tried_here_or_elsewhere():
     tried |= {"shuffled_minibatches", "normalise", "scale_rewards", "check_nan", "check_shape", "check_stats"}
     tried |= {"next_states", "window"}  # tests/components/buffers/test_with_transforms.py
     tried |= {"mini_race", "potential_shaping", "random_crop", "normalise_image"}  # beside this file
+    tried |= {"permuted_entities"}  # beside this file, too
     tried |= {"cut_rows"}  # tests/learners/test_rollout_parts.py
     assert {name for name in REGISTRY if REGISTRY.entry(name).declared} == tried
     assert RecordingLogger().console_logger is not None
