@@ -39,6 +39,11 @@ class ActorCriticLearner(BaseLearner):
 
     learns_from_copies = False
 
+    @staticmethod
+    def needs_acting(args) -> tuple[str, ...]:
+        """What it needs of decisions, by its options."""
+        return ("log_prob",) if args.vtrace else ()
+
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         self.critic = critic_REGISTRY[self.args.critic](scheme, self.args)
@@ -70,6 +75,8 @@ class ActorCriticLearner(BaseLearner):
             self.critic_optimiser = self.optimisers["critic_opt"] = build_optimiser(
                 [*self.critic.parameters(), *of_mixer], self.args.critic_lr, self.args
             )
+        if self.args.vtrace and (self.args.q_nstep or self.target_critic is not None):
+            raise ConfigError("vtrace=True: targets are V-trace's. Use q_nstep=0, target_update_interval_or_tau=null.")
         self.estimator = AdvantageEstimator(scheme, self.args)
         self.networks |= self.estimator.networks
         self.entropy_coef = Schedule.of(self.args.entropy_coef)
@@ -116,7 +123,12 @@ class ActorCriticLearner(BaseLearner):
     def estimates(self, batch: Any, rewards: th.Tensor | None = None) -> dict[str, th.Tensor]:
         """See `AdvantageEstimator.of`."""
         target_outputs = None if self.target_critic is None else self.values(batch, self.target_critic)
-        return self.estimator.of(batch, self.values(batch), target_outputs, rewards)
+        ratios = self._ratios(batch) if self.args.vtrace else None
+        return self.estimator.of(batch, self.values(batch), target_outputs, rewards, ratios)
+
+    def _ratios(self, batch: Any) -> th.Tensor:
+        """Of the probabilities of a batch's actions, the policy's to those of acting, `[B, T, n]`."""
+        return (self.log_prob(batch, self.mac) - batch["log_prob"][:, :-1].squeeze(3)).exp()
 
     def sample(
         self, batch: Any, estimates: dict[str, th.Tensor], chunk_length: int = 0, burn_in: int = 0, mac: Any = None

@@ -27,6 +27,11 @@ ACTOR_CRITIC = {
     "critic_lr": CRITIC_LR,
     "update_order": UPDATE_ORDER,
     "gae_lambda": Option(0.95, "lambda of generalised advantage estimates, 0 to 1", at_least=0, at_most=1),
+    "vtrace": Option(
+        False,
+        "advantages and returns are corrected for the policy that acted, which was an older one with collectors: "
+        "V-trace (Espeholt et al. 2018)",
+    ),
     "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0, schedule=True),
     "entropy_finish": Option(
         None,

@@ -9,7 +9,7 @@ from learners.n_step import n_step_targets
 from learners.q_targets import masked_mean
 from learners.standardisation import Standardisation, reward_count
 from utils.numbers.running_statistics import ReturnScale, ValueNorm
-from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
+from utils.rl_utils import td_lambda_returns, terminations, valid_transitions, vtrace
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import choice_masks, chosen_fields, is_rollout
 
@@ -44,6 +44,7 @@ class AdvantageEstimator:
         outputs: th.Tensor,
         target_outputs: th.Tensor | None = None,
         rewards: th.Tensor | None = None,
+        ratios: th.Tensor | None = None,
     ) -> dict[str, th.Tensor]:
         """What updates need of a batch of T + 1 steps, each `[B, T, n]`.
 
@@ -57,13 +58,20 @@ class AdvantageEstimator:
             outputs: of the critic, `[B, T + 1, n or 1]`.
             target_outputs: of the critic that values what follows; None: the same.
             rewards: of `rewards`, if these were taken in before.
+            ratios: of the probabilities of all agents' actions, the policy's to those of acting, `[B, T, n]`; None:
+                they are not corrected for.
         """
         args = self.args
         mask, ended = valid_transitions(batch, by_agent=True), terminations(batch, by_agent=True)
         rewards = self.rewards(batch) if rewards is None else rewards
         values = self._real(outputs)
         ahead = values if target_outputs is None else self._real(target_outputs)
-        if args.q_nstep:
+        corrected = None
+        if ratios is not None:
+            # where agents share a value, by what they do together
+            ratios = ratios if values.size(2) == ratios.size(2) else ratios.prod(dim=2, keepdim=True)
+            returns, corrected = vtrace(rewards, ended, mask, values, ratios, args.gamma, args.gae_lambda)
+        elif args.q_nstep:
             returns = n_step_targets(rewards, ended, mask, ahead, args)
         else:
             returns = td_lambda_returns(rewards, ended, mask, ahead[:, 1:], args.gamma, args.gae_lambda)
@@ -72,7 +80,10 @@ class AdvantageEstimator:
         if self.value_norm is not None:
             self.value_norm.update(returns.flatten(), mask.flatten())
             returns = self.value_norm.normalize(returns)
-        errors = returns - outputs[:, :-1] if args.q_nstep else real - values[:, :-1]
+        if corrected is not None:
+            errors = corrected
+        else:
+            errors = returns - outputs[:, :-1] if args.q_nstep else real - values[:, :-1]
         advantages = th.where(mask > 0, errors, 0.0)
         choices = mask * self._had_choice(batch) if args.mask_forced_actions else mask
         # of all agents, even if there is one value for them

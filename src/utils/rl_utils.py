@@ -99,7 +99,7 @@ def td_lambda_returns(
     mask: th.Tensor,
     next_values: th.Tensor,
     gamma: float | th.Tensor,
-    td_lambda: float,
+    td_lambda: float | th.Tensor,
 ) -> th.Tensor:
     """TD(lambda) targets (Sutton & Barto 2018, eq. 12.20, computed backwards).
 
@@ -110,6 +110,7 @@ def td_lambda_returns(
         rewards, terminated, mask: `[B, T, 1]` or, by agent, `[B, T, n]`.
         next_values: V[t+1], `[B, T, n]`, n the number of agents or 1.
         gamma: one for all, or of each episode, `[B, 1]` (`discount_of`).
+        td_lambda: one for all, or of each step, `[B, T, n]`.
 
     Returns:
         `[B, T, n]`; 0 where the mask is.
@@ -123,29 +124,73 @@ def td_lambda_returns(
 
 
 def _lambda_returns_by_steps(
-    rewards: th.Tensor, discount: th.Tensor, share: th.Tensor, values: th.Tensor, valid: th.Tensor, td_lambda: float
+    rewards: th.Tensor,
+    discount: th.Tensor,
+    share: th.Tensor,
+    values: th.Tensor,
+    valid: th.Tensor,
+    td_lambda: float | th.Tensor,
 ) -> th.Tensor:
-    parts = [x.transpose(0, 1) for x in (rewards, discount, share, values, valid)]
+    of_steps = [td_lambda] if isinstance(td_lambda, th.Tensor) else []
+    parts = [x.transpose(0, 1) for x in (rewards, discount, share, values, valid, *of_steps)]
     # a call of NumPy's takes a fraction of one of torch's, and both round alike
     in_numpy = not any(x.requires_grad for x in parts)
     where: Any = np.where if in_numpy else th.where
     by_step: Iterator[list[Any]] = (list(x.numpy() if in_numpy else x) for x in parts)
-    reward, discounts, shares, value, counts = by_step
+    reward, discounts, shares, value, counts, *rest = by_step
+    lambdas = rest[0] if rest else [td_lambda] * len(value)
     returns: list[Any] = []
     for t in reversed(range(len(value))):
         following = where(counts[t + 1], returns[-1], value[t]) if returns else value[t]
-        returns.append(reward[t] + discounts[t] * (shares[t] + td_lambda * following))
+        returns.append(reward[t] + discounts[t] * (shares[t] + lambdas[t] * following))
     return th.from_numpy(np.stack(returns[::-1], axis=1)) if in_numpy else th.stack(returns[::-1], dim=1)
 
 
 def _lambda_returns_by_doubling(
-    rewards: th.Tensor, discount: th.Tensor, share: th.Tensor, values: th.Tensor, valid: th.Tensor, td_lambda: float
+    rewards: th.Tensor,
+    discount: th.Tensor,
+    share: th.Tensor,
+    values: th.Tensor,
+    valid: th.Tensor,
+    td_lambda: float | th.Tensor,
 ) -> th.Tensor:
     """The same up to rounding, in few operations: on a GPU, each takes longer than its arithmetic."""
     goes_on = valid & F.pad(valid[:, 1:], (0, 0, 0, 1))
     ends = rewards + discount * (share + td_lambda * values.masked_fill(goes_on, 0.0))
     # steps that do not count are left out, whatever they have
     return from_the_end((td_lambda * discount).masked_fill(~goes_on, 0.0)[:, :-1], th.where(valid, ends, 0.0))
+
+
+def vtrace(
+    rewards: th.Tensor,
+    terminated: th.Tensor,
+    mask: th.Tensor,
+    values: th.Tensor,
+    ratios: th.Tensor,
+    gamma: float,
+    trace_lambda: float,
+) -> tuple[th.Tensor, th.Tensor]:
+    """V-trace targets of values and advantages of a policy from another one's steps (Espeholt et al. 2018, eq. 1).
+
+    v[t] = V[t] + rho[t] (r[t] + gamma V[t+1] - V[t]) + gamma c[t] (v[t+1] - V[t+1]) with rho = min(1, ratio) and
+    c = lambda rho; the advantage is rho[t] (r[t] + gamma v[t+1] - V[t]). Ends as in `td_lambda_returns`.
+
+    Args:
+        rewards, terminated, mask: `[B, T, 1]` or, by agent, `[B, T, n]`.
+        values: V of all states, `[B, T + 1, n]`, n the number of agents or 1.
+        ratios: of the probabilities of the actions, the policy's to the other one's, `[B, T, n]`.
+
+    Returns:
+        targets and advantages, `[B, T, n]`; 0 where the mask is.
+    """
+    rho, discount = ratios.clamp(max=1.0), gamma * (1 - terminated)
+    now, following = values[:, :-1], values[:, 1:]
+    # the recursion, in the form of lambda returns
+    corrected = rho * rewards + (1 - rho) * (now - discount * following)
+    targets = td_lambda_returns(corrected, terminated, mask, following, gamma, trace_lambda * rho)
+    goes_on = F.pad((mask[:, 1:] > 0).expand(-1, -1, now.size(2)), (0, 0, 0, 1))
+    later = th.where(goes_on, F.pad(targets[:, 1:], (0, 0, 0, 1)), following)
+    return targets, th.where(mask > 0, rho * (rewards + discount * later - now), 0.0)
 
 
 def n_step_returns(

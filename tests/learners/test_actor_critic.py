@@ -81,6 +81,28 @@ def test_estimates_by_hand(end):
 
 
 @pytest.mark.parametrize("end", DELTAS)
+def test_vtrace_counts_what_the_older_policy_did_too_often_by_less(end):
+    """Agent 0 acted by a policy twice as likely to, so its ratios are 0.5; agent 1 by the present one."""
+    batch = rollout(5, [end])
+    log_prob = np.log(np.exp(0.3) / (np.exp(0.3) + np.exp(-0.2)))
+    acted = th.tensor([log_prob + np.log(2), log_prob], dtype=th.float32).view(1, 1, 2, 1).expand(1, 5, 2, 1)
+    learner = learner_of(A2CLearner, TablePolicy(), batch.scheme, vtrace=True)
+    assert learner.needs_acting(learner.args) == ("log_prob",) and not learner.needs_acting(make_args(vtrace=False))
+    found = learner.estimates(with_log_prob(batch, acted))
+    first, second = DELTAS[end]
+    expected = [[rho * (first + GAMMA * rho * second), rho * second, 0, rho * LAST] for rho in (0.5, 1.0)]
+    np.testing.assert_allclose(found["advantages"][0].T, expected, rtol=1e-5)
+    targets = [[0.5 + rho * (first + GAMMA * LAMBDA * rho * second), 1 + rho * second] for rho in (0.5, 1.0)]
+    np.testing.assert_allclose(found["returns"][0, :2].T, targets, rtol=1e-5)
+    # one value of the team: what both did together
+    found = learner_of(A2CLearner, TablePolicy(), batch.scheme, vtrace=True, mixer="vdn").estimates(batch)
+    last_value = 0 if end == "terminated" else 0.9 * 10
+    np.testing.assert_allclose(found["advantages"][0, 1], 0.5 * (2 + last_value - 2), rtol=1e-5)
+    with pytest.raises(ConfigError, match=r"^vtrace=True: targets are V-trace's\. Use q_nstep=0"):
+        learner_of(A2CLearner, TablePolicy(), batch.scheme, vtrace=True, q_nstep=3)
+
+
+@pytest.mark.parametrize("end", DELTAS)
 def test_a2c_by_hand(end):
     mac, batch = TablePolicy(), rollout(5, [end])
     learner = learner_of(A2CLearner, mac, batch.scheme, entropy_coef=0.5)
