@@ -83,7 +83,16 @@ REGISTRY.declare(
     "components.selectors:MultinomialActionSelector",
     "a sample of a policy that has an epsilon floor",
     takes="pi_logits",
-    options=EPSILON | GREEDY_TESTS,
+    options=EPSILON
+    | GREEDY_TESTS
+    | {
+        "epsilon_in": Option(
+            "policy",
+            "where random actions are mixed in: into the policy, which learns with them, too (policy, PyMARL), when an "
+            "action is drawn (acting, PyMARL2) or both, one after the other (both, PyMARL2's DOP)",
+            choices=("policy", "acting", "both"),
+        )
+    },
 )
 REGISTRY.declare(
     "soft_policies",

@@ -118,22 +118,41 @@ class BoltzmannSelector:
 
 
 class MultinomialActionSelector(Exploring):
-    """A sample of the policy (whose epsilon floor the MAC adds); tests are greedy if `test_greedy`."""
+    """A sample of the policy (whose epsilon floor the MAC adds); tests are greedy if `test_greedy`.
+
+    With `epsilon_in` "acting" or "both", random legal actions are mixed in here, in training.
+    """
+
+    # the share of random actions in the last choice, beside those in the policy
+    _noise = 0.0
 
     def __init__(self, args):
         super().__init__(args)
         self.test_greedy = self.args.test_greedy
+        self.anneal(0)
+
+    def anneal(self, t_env: int) -> None:
+        super().anneal(t_env)
+        self._rate = 0.0 if self.args.epsilon_in == "policy" else self.epsilon
+        if self.args.epsilon_in == "acting":
+            self.epsilon = 0.0
 
     def select_action(
         self, agent_inputs: th.Tensor, avail_actions: th.Tensor, t_env: int, test_mode: bool = False
     ) -> th.Tensor:
         """Probabilities and legality `[B, n_agents, n_actions]` -> actions, int64 `[B, n_agents]`."""
         self.anneal(t_env)
-        return _sample(agent_inputs, avail_actions, greedy=test_mode and self.test_greedy)
+        self._noise = 0.0 if test_mode else self._rate
+        probabilities = self.probabilities(agent_inputs, avail_actions) if self._noise else agent_inputs
+        return _sample(probabilities, avail_actions, greedy=test_mode and self.test_greedy)
 
     def probabilities(self, agent_inputs: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
         """The probability of each action when it is sampled, `[B, n_agents, n_actions]`."""
-        return legal_policy(agent_inputs, avail_actions)
+        policy = legal_policy(agent_inputs, avail_actions)
+        if not self._noise:
+            return policy
+        legal = avail_actions.to(policy.dtype)
+        return (1 - self._noise) * policy + self._noise * legal / legal.sum(-1, keepdim=True).clamp(min=1)
 
 
 class SoftPoliciesSelector:

@@ -66,6 +66,12 @@ class StepInputs:
     observations: dict[str, th.Tensor]
     others: th.Tensor | None
 
+    @property
+    def rows(self) -> th.Tensor:
+        """All of it side by side, `[N, I]`."""
+        parts = [part.flatten(1) for part in self.observations.values()]
+        return th.cat(parts if self.others is None else [*parts, self.others], dim=1)
+
     def through(self, layer: nn.Linear) -> th.Tensor:
         """Outputs of `layer`, which takes the observations first and then the others: `[N, H]`.
 

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from controllers.actor_controller import ActorMAC
 from controllers.basic_controller import BasicMAC
 from controllers.policy_controller import PolicyMAC
+from modules.agents.messages import CommunicatingAgent
 from modules.policies.distributions import ILLEGAL, Categorical, Deterministic, Joint
 from utils.errors import ConfigError
 from utils.tensors.tensor_trees import Tree, is_tree, leaves, map_tree
@@ -236,6 +237,8 @@ def _require_supported(mac: Any, fields: Mapping[str, Any]) -> None:
             f"agent={mac.args.agent} cannot be exported: it sees pictures or entities part by part. Networks that see "
             "numbers can: agent=ff, rnn, rnn_layernorm and lstm."
         )
+    if isinstance(mac.agent, CommunicatingAgent):
+        raise ConfigError(f"agent={mac.args.agent} cannot be exported: its agents hear each other. Use agent=rnn.")
     if not mac.args.share_params:
         raise ConfigError("share_params=False cannot be exported: each agent has weights of its own.")
     if mac.inputs.sees_others:

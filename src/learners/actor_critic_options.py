@@ -66,7 +66,9 @@ ACTOR_CRITIC = {
         "however many act in it (steps)",
         choices=("agents", "steps"),
     ),
-    "entropy_in_pg_loss": Option(False, "the logged pg_loss includes the entropy bonus (EPyMARL)", resume=FREE),
+    "entropy_in_pg_loss": Option(
+        False, "the logged pg_loss, or coma_loss, includes the entropy bonus (EPyMARL)", resume=FREE
+    ),
     "lr_finish": LR_FINISH,
 }
 # of learners that make several passes over a rollout
@@ -161,6 +163,7 @@ COMA = {
         choices=("columns", "batch"),
     ),
     "entropy_coef": Option(0.0, "weight of the policy's entropy", at_least=0, schedule=True),
+    "entropy_in_pg_loss": ACTOR_CRITIC["entropy_in_pg_loss"],
 }
 LICA = {
     **TD_LAMBDA,

@@ -60,11 +60,11 @@ class COMALearner(BaseLearner):
         advantages = (gather_actions(q_vals, actions[:, :-1]) - baseline).detach()
         agent_mask = mask.expand(-1, -1, self.n_agents)
         pi_taken = gather_actions(pi, actions[:, :-1]).masked_fill(agent_mask == 0, 1.0)
-        gain = advantages * th.log(pi_taken)
+        loss = coma_loss = -masked_mean(advantages * th.log(pi_taken), agent_mask)
         if entropy_coef := self.entropy_coef.eval(t_env):
-            gain = gain - entropy_coef * (pi * pi.clamp(min=LEAST_PROBABILITY).log()).sum(-1)
-        coma_loss = -masked_mean(gain, agent_mask)
-        grad_norm = self._step(self.agent_optimiser, coma_loss)
+            entropies = -(pi * pi.clamp(min=LEAST_PROBABILITY).log()).sum(-1)
+            loss = coma_loss - entropy_coef * masked_mean(entropies, agent_mask)
+        grad_norm = self._step(self.agent_optimiser, loss)
 
         interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every
         self._update_targets_by(interval_or_tau, every, self.args.target_update_interval, self.critic_training_steps)
@@ -72,7 +72,7 @@ class COMALearner(BaseLearner):
         if self._log_due(t_env):
             stats = {key: sum(values) / len(values) for key, values in critic_stats.items() if values}
             stats["advantage_mean"] = figure(masked_mean(advantages, agent_mask))
-            stats["coma_loss"] = figure(coma_loss)
+            stats["coma_loss"] = figure(loss if self.args.entropy_in_pg_loss else coma_loss)
             stats["agent_grad_norm"] = grad_norm
             stats["pi_max"] = figure(masked_mean(pi.amax(dim=-1), agent_mask))
             self._log(stats, t_env)

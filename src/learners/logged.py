@@ -25,7 +25,7 @@ _MEANINGS = {
     "critic_loss": "loss of the critic",
     "critic_grad_norm": "norm of the critic's gradient before clipping",
     "advantage_mean": "mean advantage of the actions taken, after scaling if it is scaled",
-    "coma_loss": "loss of the policy",
+    "coma_loss": "loss of the policy; with entropy_in_pg_loss less the entropy's share",
     "pg_loss": "loss of the policy; with entropy_in_pg_loss less the entropy's share",
     "agent_grad_norm": "norm of the policy's gradient before clipping",
     "pi_max": "mean probability of the likeliest action, where an action is one choice: 1 is a policy that has decided",

@@ -11,6 +11,7 @@ import numpy as np
 import torch as th
 
 from components.sampling.fields import of_agent
+from modules.agents import REGISTRY as agents
 from utils.errors import ConfigError
 
 TOGETHER = "together"
@@ -95,6 +96,8 @@ def check(config: Mapping[str, Any]) -> None:
     why = f"update_order={order} updates the policy of one agent after another"
     if config["mac"] not in ("policy_mac", "actor_mac"):
         raise ConfigError(f"{why}, which mac={config['mac']} cannot take apart. Use mac=policy_mac.")
+    if agents.entry(config["agent"]).traits.get("communicates"):
+        raise ConfigError(f"{why}, and those of agent={config['agent']} hear each other. Use agent=rnn.")
     if config.get("share_params", True):
         raise ConfigError(f"{why}, but with share_params=True there is one for all. Use share_params=False.")
     if config["critic"] == "trunk":

@@ -39,6 +39,11 @@ class AgentLinear(PerAgent):
 
     weight: th.Tensor
 
+    def __init__(self, layers: Sequence[nn.Module]):
+        super().__init__(layers)
+        if layers[0].bias is None:
+            self.register_parameter("bias", None)
+
     def forward(self, x: th.Tensor) -> th.Tensor:
         # replicas on other GPUs have their weights as plain attributes
         bias = getattr(self, "bias", None)
@@ -48,20 +53,21 @@ class AgentLinear(PerAgent):
         return linear(x, self.weight, bias)
 
 
-class AgentConv2d(PerAgent):
-    """`nn.Conv2d` of each agent, without padding, as one convolution in n groups."""
+class AgentConv(PerAgent):
+    """`nn.Conv1d` or `nn.Conv2d` of each agent, without padding, as one convolution in n groups."""
 
     weight: th.Tensor
     bias: th.Tensor
 
-    def __init__(self, layers: list[nn.Conv2d]):
+    def __init__(self, layers: Sequence[nn.Conv1d | nn.Conv2d]):
         super().__init__(layers)
         self._stride = layers[0].stride
+        self._convolve: Any = F.conv1d if isinstance(layers[0], nn.Conv1d) else F.conv2d
 
     def forward(self, x: th.Tensor) -> th.Tensor:
         side_by_side = x.reshape(-1, self.n_agents * x.size(1), *x.shape[2:])
         weight, bias = self.weight.flatten(0, 1), self.bias.flatten()
-        out = F.conv2d(side_by_side, weight, bias, self._stride, groups=self.n_agents)
+        out = self._convolve(side_by_side, weight, bias, self._stride, groups=self.n_agents)
         return out.reshape(x.size(0), -1, *out.shape[2:])
 
 
@@ -127,7 +133,8 @@ class AgentLSTMCell(_AgentCell):
 
 KINDS: dict[type, type[PerAgent]] = {
     nn.Linear: AgentLinear,
-    nn.Conv2d: AgentConv2d,
+    nn.Conv1d: AgentConv,
+    nn.Conv2d: AgentConv,
     nn.LayerNorm: AgentLayerNorm,
     nn.GRUCell: AgentGRUCell,
     nn.LSTMCell: AgentLSTMCell,

@@ -90,6 +90,16 @@ DOUBLING = [0.0, 2 * np.log(2), 4 * np.log(2), 9.0]
             for name in ("multinomial", "soft_policies")
             for greedy in (True, False)
         ),
+        # mixed in by the selector: half of the policy, and half of three choices
+        (
+            "multinomial",
+            {"epsilon_in": "acting", "epsilon": 0.5},
+            POLICY,
+            LEGAL,
+            0,
+            [0.1 + 1 / 6, 0, 0.2 + 1 / 6, 0.2 + 1 / 6],
+            [0, 0, 1, 0],
+        ),
     ],
 )
 def test_each_action_has_its_share(name, changes, outputs, legal, t_env, shares, tested, dtype):

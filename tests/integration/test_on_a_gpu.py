@@ -243,7 +243,7 @@ COUNTS = {
     "ippo_smac": TWO_NETWORKS,
     # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one
     "enn_ppo": Most(decision=(2, 10.3), update=(0, 48)),
-    **dict.fromkeys(("ia2c", "maa2c", "vmix"), Most(update=(0, 4))),
+    **dict.fromkeys(("ia2c", "maa2c", "vmix", "commnet", "tarmac", "ic3net"), Most(update=(0, 4))),
     **dict.fromkeys(("hpn_vdn", "deepset_qmix", "gnn_qmix", "asn_qmix"), FOUR_SAMPLES),
     "pymarl3_vdn_DA": PERMUTED,
     **dict.fromkeys(("hatd3", "hasac"), TRANSITIONS_IN_TURN),

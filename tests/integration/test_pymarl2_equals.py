@@ -100,6 +100,7 @@ SAME = {"runner": {"parallel": "episodes"}, "action_selector": {"gumbel": "soft_
 # keys that a preset's parts do not read, or have others in place of
 EPSILON = ("epsilon_start", "epsilon_finish", "epsilon_anneal_time")
 OTHER_KEYS = {
+    "pymarl2_coma": ("buffer_size",),
     "pymarl2_lica": EPSILON,
     "pymarl2_vmix": (
         *EPSILON,

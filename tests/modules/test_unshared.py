@@ -42,7 +42,13 @@ def of_agent(tree, i):
 @pytest.mark.parametrize("changes", [{}, {"layer_norm": True}, {"use_rnn": False}], ids=str)
 # rogue_net takes frames of entities, and one network acts for all of them
 @pytest.mark.parametrize(
-    "name", sorted(name for name in REGISTRY if name != "rogue_net" and not REGISTRY[name].takes_parts)
+    "name",
+    # those that hear each other: tests/modules/test_messages.py
+    sorted(
+        name
+        for name in REGISTRY
+        if not (name == "rogue_net" or REGISTRY[name].takes_parts or REGISTRY.entry(name).traits.get("communicates"))
+    ),
 )
 def test_every_agent_computes_as_separate_networks_do(name, changes):
     agent = REGISTRY[name](6, make_args(n_agents=N, rnn_hidden_dim=5, **changes))

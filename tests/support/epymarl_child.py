@@ -183,6 +183,8 @@ def _state(network) -> dict:
 
 if __name__ == "__main__":
     th.set_num_threads(1)
+    # as in PyMARL2's version of torch: padding has no probabilities
+    th.distributions.Distribution.set_default_validate_args(False)
     src = Path(sys.argv[1]) / "src"
     import_parts(src)
     th.save([trained(src, task) for task in th.load(sys.argv[2], weights_only=False)], sys.argv[3])

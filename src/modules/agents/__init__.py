@@ -197,5 +197,77 @@ REGISTRY.declare(
         "asn_hidden_size": Option(32, "units of agent=asn_rnn", at_least=1, at_most=WIDTH, resume=SHAPES),
     },
 )
+REGISTRY.declare(
+    "att_rnn",
+    "modules.agents.att_rnn_agent:AttentionRNNAgent",
+    "linear, GRU cell, and attention to what the others of the team see (PyMARL2)",
+    memory=True,
+    communicates=True,
+    sees_rows=True,
+    options={
+        **WIDTHS,
+        "att_heads": Option(4, "heads by which agents attend to each other", at_least=1, at_most=64, resume=SHAPES),
+        "att_embed_dim": Option(32, "numbers of each head", at_least=1, at_most=WIDTH, resume=SHAPES),
+    },
+)
+COMM_ROUNDS = Option(1, "exchanges of messages within a step", at_least=1, at_most=64, resume=SHAPES)
+REGISTRY.declare(
+    "commnet",
+    "modules.agents.comm_agents:CommNetAgent",
+    "agents hear the mean of the others' memories within a step (CommNet)",
+    memory=True,
+    communicates=True,
+    sees_rows=True,
+    options={**WIDTHS, "comm_rounds": COMM_ROUNDS},
+)
+REGISTRY.declare(
+    "tarmac",
+    "modules.agents.comm_agents:TarMACAgent",
+    "agents attend to the messages that suit them, of the step before (TarMAC)",
+    memory=True,
+    communicates=True,
+    sees_rows=True,
+    options={
+        **WIDTHS,
+        "comm_rounds": COMM_ROUNDS,
+        "comm_dim": Option(32, "numbers of a message, a multiple of comm_heads", at_least=1, resume=SHAPES),
+        "comm_key_dim": Option(16, "numbers of a message's signature, for each head", at_least=1, resume=SHAPES),
+        "comm_heads": Option(1, "heads by which agents attend to messages", at_least=1, at_most=64, resume=SHAPES),
+    },
+    check="modules.agents.messages:check_heads",
+)
+REGISTRY.declare(
+    "ic3net",
+    "modules.agents.comm_agents:IC3NetAgent",
+    "agents hear the mean of the memories of those that choose to speak, of the step before (IC3Net)",
+    memory=True,
+    communicates=True,
+    sees_rows=True,
+    options=WIDTHS,
+)
+REGISTRY.declare(
+    "conv",
+    "modules.agents.conv_agent:ConvAgent",
+    "convolutions over the last inputs, no other memory (PyMARL2)",
+    memory=True,
+    sees_rows=True,
+    # all but those that mix hidden states: its memory is inputs
+    learners=(
+        "q_learner",
+        "wqmix_learner",
+        "pqn_learner",
+        "coma_learner",
+        "lica_learner",
+        "a2c_learner",
+        "ppo_learner",
+        "pac_learner",
+        "pac_dcg_learner",
+        "maddpg_learner",
+    ),
+    options={
+        **WIDTHS,
+        "frames": Option(4, "inputs that agent=conv sees at once", at_least=4, at_most=64, resume=SHAPES),
+    },
+)
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -39,6 +39,7 @@ TRAITS: dict[str, dict[str, str]] = {
     },
     "agent": {
         "memory": "it remembers earlier steps",
+        "communicates": "agents of a team send each other messages within a step: it computes all of them together",
         "sees_rows": "it sees pictures as rows of numbers, which deserves a warning",
         "needs_pictures": "it must see a picture",
         "needs_entities": "it must see units, by parts",
