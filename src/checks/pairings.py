@@ -64,12 +64,22 @@ def _require_known(parts: ChosenParts, kind: str) -> None:
 
 def _check_lag(parts: ChosenParts) -> None:
     config = parts.config
-    if parts.traits("collection").get("lag") and parts.traits("learner").get("on_policy"):
-        older = " (overlap=True)" if config["overlap"] else ""
+    if not (parts.traits("collection").get("lag") and parts.traits("learner").get("on_policy")):
+        return
+    older = " (overlap=True)" if config["overlap"] else ""
+    corrects = "vtrace" in (parts.reads("learner") or ())
+    if not (corrects and config.get("vtrace")):
+        also = " vtrace=True corrects for older ones." if corrects else ""
         raise ConfigError(
             f"collection={config['collection']}{older} does not go with learner={config['learner']}, which learns only "
-            "from rollouts of its newest weights. Use collection=sync, and another runner than collectors."
+            f"from rollouts of its newest weights.{also} Use collection=sync, and another runner than collectors."
         )
+    for key in ("normalise_rewards", "critic_rnn"):
+        if config["collection"] == "collectors" and config.get(key):
+            raise ConfigError(
+                f"{key}=True remembers the same environments from one rollout to the next, and collectors take turns. "
+                f"Use {key}=False."
+            )
 
 
 def _check_outputs(parts: ChosenParts) -> None:

@@ -165,6 +165,23 @@ def test_more_environments_than_a_runner_has(source, runner):
 @pytest.mark.parametrize(
     ("algorithm", "changes", "said"),
     [
+        ("ia2c", {}, r"learns only from rollouts of its newest weights\. vtrace=True corrects for older ones"),
+        ("pqn_vdn", {}, r"learns only from rollouts of its newest weights\. Use collection=sync"),
+        ("ia2c", {"vtrace": True}, ""),
+        ("ppo", {"vtrace": True}, ""),
+        ("ia2c", {"vtrace": True, "normalise_rewards": True}, "normalise_rewards=True remembers the same environments"),
+        ("iql", {}, ""),
+    ],
+)
+def test_learners_of_the_newest_weights_take_older_ones_with_vtrace(algorithm, changes, said):
+    config = compose_config(algorithm, "lbf").config | {"collection": "collectors"} | changes
+    with pytest.raises(ConfigError, match=said) if said else contextlib.nullcontext():
+        check_chosen_parts(config)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "changes", "said"),
+    [
         ("vdn", {}, "runner=episode plays whole ones. Use runner=rollout"),
         ("ppo", {"runner": "parallel"}, "runner=parallel plays whole ones"),
         ("ppo", {"critic_rnn": True}, "critic_rnn=True would remember"),
