@@ -55,6 +55,7 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
         "test_nepisode": 1,
         "learner_log_interval": 1,
         "seed": 1,
+        "boltzmann_temperature": 10.0,  # some actions are not greedy
     }
     updates = watch_updates(monkeypatch, learner)
     if "transitions" in REGISTRIES["learner"].entry(learner).traits.get("buffers", ()):

@@ -22,6 +22,7 @@ MIXED = {
     "vdn": (QLearner, {"mixer": "vdn"}),
     "qmix td_lambda": (QLearner, {"mixer": "qmix", "td_lambda": 0.5}),
     "qplex": (QLearner, {"mixer": "qplex"}),
+    "shaq": (QLearner, {"mixer": "shaq"}),
     "wqmix": (WQMIXLearner, {"mixer": "qmix"}),
     "pqn qmix": (PQNLearner, {"mixer": "qmix"}),
 }

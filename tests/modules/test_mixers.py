@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import fill, make_args, random_batch
-from modules.mixers import REGISTRY, NMixer, QattenMixer, QMixer, QPLEXMixer, QTranBase, VDNMixer
+from modules.mixers import REGISTRY, NMixer, QattenMixer, QMixer, QPLEXMixer, QTranBase, SHAQMixer, VDNMixer
 from run import run
 from utils.errors import ConfigError
 
@@ -257,3 +257,50 @@ def test_mixers_of_pymarls_form(monkeypatch, learner):
     sizes = {"batch_size": 2, "buffer_size": 2, "batch_size_run": 2, "runner": "parallel", "envs_per_worker": 2}
     small = {"learner": learner, "t_max": 30, "seed": 3, "test_nepisode": 2, **sizes}
     assert run({**small, "mixer": "bare"}) == run({**small, "mixer": "vdn"})
+
+
+def make_shaq(seed=0, samples=2):
+    changes = {"mixing_embed_dim": E, "hypernet_embed": 5, "shaq_samples": samples}
+    mixer = SHAQMixer(make_args(n_agents=N, state_shape=S, **changes))
+    fill(mixer.parameters(), seed=seed, scale=1.0)
+    return mixer
+
+
+def test_shaq_weighs_what_is_not_greedy_by_coalitions_in_random_orders():
+    """Equations 8 and 9, agent by agent and order by order."""
+    mixer, rng = make_shaq(), np.random.default_rng(0)
+    qs, states = rng.normal(size=(2, 3, N)).astype("f"), rng.normal(size=(2, 3, S)).astype("f")
+    greedy = qs + (rng.random(qs.shape) < 0.6).astype("f")
+    assert (greedy > qs).any() and (greedy == qs).any()
+    w = _numpy_weights(mixer)
+    np.random.seed(3)
+    places = np.random.random((2, N))
+    expected = np.zeros((2, 3, 1))
+    for b in range(2):
+        for t in range(3):
+            s, q = states[b, t], qs[b, t]
+            w_1, w_2 = np.abs(_mlp(w, "hyper_w_1", s, 2)).reshape(2, E), np.abs(_mlp(w, "hyper_w_2", s, 2))
+            for i in range(N):
+                found = []
+                for order in places:
+                    before = [q[j] for j in range(N) if order[j] < order[i]]
+                    x = np.array([np.mean(before) if before else 0.0, q[i]]) @ w_1 + _linear(w, "hyper_b_1", s)
+                    x = np.where(x > 0, x, np.exp(x) - 1)
+                    found.append(abs(x @ w_2 + _mlp(w, "hyper_b_2", s, 2)[0]))
+                expected[b, t, 0] += q[i] * (1 if greedy[b, t, i] == q[i] else 1 + np.mean(found))
+    np.random.seed(3)
+    q_tot = mixer(*map(th.from_numpy, (qs, states, greedy)))
+    np.testing.assert_allclose(q_tot.detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_shaq_adds_up_greedy_values_and_passes_them_weighed_gradients():
+    mixer = make_shaq(samples=1)  # of several, the signs may cancel each other
+    qs = th.tensor([[[1.0, -2.0, 4.0]]], requires_grad=True)
+    states = th.ones(1, 1, S)
+    assert mixer(qs, states, qs.detach()).item() == 3.0
+    mixer(qs, states, qs.detach() + th.tensor([1.0, 0.0, 0.0])).sum().backward()
+    # what is not greedy counts by more than 1; values within its weight are constants
+    assert qs.grad[0, 0, 0] > 1 and qs.grad[0, 0, 1:].tolist() == [1.0, 1.0]
+    assert all(
+        any(weight.grad.abs().sum() > 0 for weight in network.parameters()) for network in list(mixer.children())
+    )

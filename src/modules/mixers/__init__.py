@@ -111,6 +111,20 @@ REGISTRY.declare(
     inert=("is_adv_attention", "is_stop_gradient"),
 )
 REGISTRY.declare(
+    "shaq",
+    "modules.mixers.shaq:SHAQMixer",
+    "a sum of the agents' values, those of actions that are not greedy weighed by coalitions (SHAQ)",
+    mixes="choices",
+    sees=("greedy_qvals",),
+    stepwise=True,
+    takes=("absent_agents",),
+    options={
+        **EMBEDDING,
+        **HYPERNET_EMBED,
+        "shaq_samples": Option(10, "random orders of the agents by which values are weighed", at_least=1, at_most=1000),
+    },
+)
+REGISTRY.declare(
     "qtran_base",
     "modules.mixers.qtran:QTranBase",
     "a joint action value and a state value (QTRAN-base)",
