@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
-from epymarl_equals import ENDS, errors_of, generated, ours, sizes_of, task_of, theirs
+from epymarl_equals import ENDS, SEVERAL, errors_of, generated, ours, sizes_of, task_of, theirs
 from utils.config.merging import config_names
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "family.md"
@@ -82,7 +82,7 @@ def rows_of(family: str, chosen: list[Case], folder: Path) -> Iterator[tuple[Cas
     mine, tasks = [], []
     for case in chosen:
         for ends in ENDS:
-            batch = generated(ends, case.individual, sizes_of(case.preset))
+            batch = generated(ends, case.individual, sizes_of(case.preset), SEVERAL.get(case.preset, 1))
             mine.append(ours(case.preset, batch, UPDATES, **case.changes))
             tasks.append(task_of(case.preset, batch, mine[-1][0], UPDATES, **case.their_changes))
     with tempfile.TemporaryDirectory() as place:

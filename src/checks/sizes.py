@@ -111,6 +111,11 @@ def _check_replay(parts: ChosenParts) -> None:
         raise ConfigError(
             f"batch_size_run={environments} is larger than buffer_size={size}: the buffer would not hold one rollout."
         )
+    for key in ("off_batch_size", "recent_size"):
+        if parts.name("buffer") == "on_off" and parts.config[key] > size:
+            raise ConfigError(
+                f"{key}={parts.config[key]} is larger than buffer_size={size}: the buffer would never hold so many."
+            )
     if parts.traits("learner").get("on_policy") and size > batch:
         raise ConfigError(
             f"learner={parts.name('learner')} learns only from rollouts of its newest weights; with "

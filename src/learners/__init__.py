@@ -1,7 +1,7 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners import logged
-from learners.actor_critic_options import ACTOR_CRITIC, COMA, LICA, PPO, TRPO
+from learners.actor_critic_options import ACTOR_CRITIC, COMA, LICA, PPO, RIIT, TRPO
 from learners.options import (
     DETERMINISTIC,
     DOUBLE_Q,
@@ -108,6 +108,21 @@ REGISTRY.declare(
     needs_episodes=True,
     logs=logged.LICA,
     options=LICA,
+)
+REGISTRY.declare(
+    "riit_learner",
+    "learners.riit_learner:RIITLearner",
+    "RIIT: LICA with a critic of each agent's policy, mixed monotonically; from old and from the newest episodes",
+    kind="actor-critic",
+    learns_from="pi_logits",
+    values="own_policies",
+    mixes=("chosen_values",),
+    controllers=("basic_mac",),
+    buffers=("episodes", "on_off"),
+    needs_episodes=True,
+    check="learners.options:check_old_episodes",
+    logs=logged.LICA,
+    options=RIIT,
 )
 REGISTRY.declare(
     "pqn_learner",

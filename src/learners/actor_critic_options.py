@@ -14,8 +14,10 @@ from learners.options import (
     TARGETS,
     TD_LAMBDA,
     UPDATE_ORDER,
+    WEIGHTED,
 )
 from utils.config.normaliser_options import NORMALISER_COUNT
+from utils.config.on_off_options import OFF_BATCH_SIZE
 from utils.config.options import FREE, SHAPES, STEPS, WIDTH, Option
 
 ACTOR_CRITIC = {
@@ -173,4 +175,14 @@ LICA = {
     "entropy_coef": Option(
         0.06, "weight of the policies' entropy, divided by the entropy (LICA)", at_least=0, schedule=True
     ),
+    "halve_central_loss": WEIGHTED["halve_central_loss"],
+    "entropy_in_pg_loss": replace(
+        ACTOR_CRITIC["entropy_in_pg_loss"], default=True, sentence="the logged pg_loss includes the entropy bonus"
+    ),
+}
+RIIT = {
+    **LICA,
+    **MIXER,
+    "target_update_interval": replace(TARGETS["target_update_interval"], sentence="episodes between copies to targets"),
+    "off_batch_size": OFF_BATCH_SIZE,
 }

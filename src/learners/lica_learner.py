@@ -28,35 +28,51 @@ class LICALearner(BaseLearner):
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
-        self.critic, self.target_critic = self.add_network(
-            "critic", critic_REGISTRY[self.args.critic](scheme, self.args)
-        )
+        critics = self._build_critics(scheme)
         self.agent_optimiser = build_optimiser(list(mac.parameters()), self.args.lr, self.args)
-        self.critic_optimiser = build_optimiser(list(self.critic.parameters()), self.args.critic_lr, self.args)
+        self.critic_optimiser = build_optimiser(critics, self.args.critic_lr, self.args)
         self.optimisers = {"agent_opt": self.agent_optimiser, "critic_opt": self.critic_optimiser}
         self.entropy_coef = Schedule.of(self.args.entropy_coef)
         self.critic_training_steps = 0
+
+    def _build_critics(self, scheme) -> list[th.nn.Parameter]:
+        """Make the networks of values; returns their weights."""
+        self.critic, self.target_critic = self.add_network(
+            "critic", critic_REGISTRY[self.args.critic](scheme, self.args)
+        )
+        return list(self.critic.parameters())
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """A step of the critic, then one of the policies up the new critic; now and then, a new target critic."""
         mask = valid_transitions(batch)
         with timed("critic"):
-            stats = self._train_critic(batch, mask)
+            stats = self._train_critic(batch, mask, self.args.td_lambda)
         stats |= self._train_policies(batch, mask, self.entropy_coef.eval(t_env))
-        interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every
-        self._update_targets_by(interval_or_tau, every, self.args.target_update_interval, self.critic_training_steps)
+        self._follow(episode_num)
         if self._log_due(t_env):
             self._log(stats, t_env)
 
-    def _train_critic(self, batch, mask: th.Tensor) -> dict[str, Figure]:
+    def _follow(self, episode_num: int) -> None:
+        interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every
+        self._update_targets_by(interval_or_tau, every, self.args.target_update_interval, self.critic_training_steps)
+
+    def _value(self, policies: th.Tensor, batch, target: bool = False) -> th.Tensor:
+        """Of the team, `[B, T, 1]`, where its policies are `[B, T, n, A]`; by the target network, if so."""
+        return self._forward(self.target_critic if target else self.critic, policies, batch["state"])
+
+    def _resting(self) -> tuple[th.nn.Module, ...]:
+        """The networks of values, of which the policies' step needs no gradients."""
+        return (self.critic,)
+
+    def _train_critic(self, batch, mask: th.Tensor, td_lambda: float) -> dict[str, Figure]:
         """(G - Q(s, u))^2 with the TD(lambda) returns G of the target critic; returns its statistics."""
-        actions, states = batch["actions_onehot"].float(), batch["state"]
+        actions = batch["actions_onehot"].float()
         with th.no_grad():
-            values = self._forward(self.target_critic, actions, states)
-            targets = lambda_returns(batch, mask, values[:, 1:], self.args.gamma, self.args.td_lambda)
-        q_taken = self._forward(self.critic, actions[:, :-1], states[:, :-1])
+            values = self._value(actions, batch, target=True)
+            targets = lambda_returns(batch, mask, values[:, 1:], self.args.gamma, td_lambda)
+        q_taken = self._value(actions[:, :-1], batch[:, :-1])
         td_error = q_taken - targets
-        loss = masked_mean(td_error**2, mask)
+        loss = masked_mean(td_error**2, mask) * (0.5 if self.args.halve_central_loss else 1.0)
         grad_norm = self._step(self.critic_optimiser, loss)
         self.critic_training_steps += 1
         return {
@@ -73,12 +89,12 @@ class LICALearner(BaseLearner):
         pi = unroll.spread(legal_policy(self._forward(unroll.outputs, self.mac), unroll.avail_actions))
         entropies = -(pi * pi.clamp(min=LEAST_PROBABILITY).log()).sum(dim=-1)
         entropy = masked_mean(entropies.mean(dim=-1, keepdim=True), mask)
-        with at_rest(self.critic):
-            value = masked_mean(self._forward(self.critic, pi, batch["state"][:, :-1]), mask)
+        with at_rest(*self._resting()):
+            value = masked_mean(self._value(pi, batch[:, :-1]), mask)
             loss = -value - entropy_coef * entropy / entropy.detach().clamp(min=LEAST_PROBABILITY)
             grad_norm = self._step(self.agent_optimiser, loss)
         return {
-            "pg_loss": figure(loss),
+            "pg_loss": figure(loss if self.args.entropy_in_pg_loss else -value),
             "agent_grad_norm": grad_norm,
             "entropy": figure(entropy),
             "pi_max": figure(masked_mean(pi.amax(dim=-1), mask.expand(-1, -1, pi.size(2)))),

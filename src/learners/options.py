@@ -367,3 +367,12 @@ def check_draws(config: Mapping[str, Any]) -> None:
             f"collection=async does not go with learner={config['learner']}, which draws random numbers while the next "
             "rollout is played: runs would not be repeatable. Use collection=sync and overlap=False."
         )
+
+
+def check_old_episodes(config: Mapping[str, Any]) -> None:
+    """Raises ConfigError: a learner of old episodes without their buffer, or the reverse."""
+    old, buffer = config["off_batch_size"], config["buffer"]
+    if old and buffer != "on_off":
+        raise ConfigError(f"off_batch_size={old} needs buffer=on_off, not buffer={buffer}. Or set off_batch_size=0.")
+    if buffer == "on_off" and not old:
+        raise ConfigError("buffer=on_off with off_batch_size=0 has no old episodes. Use buffer=episodes.")

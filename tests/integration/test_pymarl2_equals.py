@@ -13,7 +13,7 @@ import yaml
 
 from checks.options import completed
 from checks.values import normalised
-from epymarl_equals import ENDS, errors_of, generated, ours, task_of, theirs
+from epymarl_equals import ENDS, SEVERAL, errors_of, generated, ours, task_of, theirs
 from utils.config.merging import config_names, config_path, default_config
 from utils.files.yaml_files import load_yaml
 
@@ -78,7 +78,7 @@ def results(tmp_path_factory):
     """Of each case: our weights before, those after and statistics; and PyMARL2's results, all from one process."""
     mine, tasks = {}, []
     for case in CASES:
-        batch = generated(case.ends, individual=False)
+        batch = generated(case.ends, individual=False, parts=SEVERAL.get(case.preset, 1))
         changes = case.changes | BY_MAP.get(case.preset, {})
         mine[case] = ours(case.preset, batch, case.updates, **changes)
         tasks.append(task_of(case.preset, batch, mine[case][0], case.updates, **changes))
@@ -102,6 +102,9 @@ EPSILON = ("epsilon_start", "epsilon_finish", "epsilon_anneal_time")
 OTHER_KEYS = {
     "pymarl2_coma": ("buffer_size",),
     "pymarl2_lica": EPSILON,
+    # their off_buffer_size
+    "pymarl2_riit": (*EPSILON, "buffer_size"),
+    "pymarl2_riit_online": EPSILON,
     "pymarl2_vmix": (
         *EPSILON,
         "batch_size",

@@ -24,6 +24,7 @@ SETTINGS = {
     "td_lambda": 0.0,
     "entropy_coef": BETA,
     "grad_norm_clip": 1e9,
+    "entropy_in_pg_loss": True,
 }
 
 

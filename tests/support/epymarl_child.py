@@ -43,6 +43,7 @@ LEARNERS = {
     "max_q_learner": "MAXQLearner",
     "lica_learner": "LICALearner",
     "q_learner_data_augmentation": "NQLearnerDataAugmentation",
+    "fmac_learner": "FMACLearner",
     "policy_gradient_v2": "PGLearner_v2",
 }
 # whose files have other names
@@ -151,9 +152,18 @@ def trained(src: Path, task: dict) -> dict:
     np.random.seed(task["seed"])
     for update in range(task["updates"]):
         logged.append({})
-        learner.train(batch, 10 * (update + 1), update)
+        _train(learner, batch, task.get("rows"), 10 * (update + 1), update)
     trained = {"agent": mac.agent, **networks, **{f"target_{name}": target for name, target in targets.items()}}
     return {"stats": logged, "weights": {name: _state(network) for name, network in trained.items()}}
+
+
+def _train(learner, batch, rows: int | None, t_env: int, episode: int) -> None:
+    """One update, as its run loop makes it; if it calls the learner several times, with `rows` episodes each."""
+    if rows is None:
+        learner.train(batch, t_env, episode)
+        return
+    learner.train(batch[:rows], t_env, episode, off=True)
+    learner.train(batch[rows:], t_env, episode, off=False)
 
 
 # of networks that are not a module, the lists of modules that they consist of

@@ -44,8 +44,10 @@ NEAREST = {
 }
 # presets whose original has the value as a layer of its own
 VALUE_LAYERS = ("pymarl2_vmix",)
+# presets that learn from samples of several parts, and how many
+SEVERAL = {"pymarl2_riit": 2}
 # statistics that have other names here
-NAMES = {"q_t_mean": "q_taken_mean", "mix_loss": "pg_loss", "entropy_loss": "entropy"}
+NAMES = {"q_t_mean": "q_taken_mean", "mix_loss": "pg_loss", "entropy_loss": "entropy", "target_vals": "target_mean"}
 # of PyMARL2's VMIX: the sum of the others, which are compared
 SUMS = ("coma_loss",)
 # of the random numbers in updates
@@ -62,8 +64,8 @@ def sizes_of(preset: str) -> dict[str, int]:
     return pymarl3_equals.SIZES if preset.startswith("pymarl3_") else SIZES
 
 
-def generated(ends: str, individual: bool, sizes: dict[str, int] = SIZES) -> EpisodeBatch:
-    """Episodes as runners store them, the rest of their rows zeros."""
+def generated(ends: str, individual: bool, sizes: dict[str, int] = SIZES, parts: int = 1) -> EpisodeBatch:
+    """Episodes as runners store them, the rest of their rows zeros; of several parts one after another."""
     spec = pymarl_spec(sizes)
     if individual:
         reward = replace(spec.fields["reward"], group="agents")
@@ -71,8 +73,8 @@ def generated(ends: str, individual: bool, sizes: dict[str, int] = SIZES) -> Epi
     scheme, groups, preprocess = scheme_of(spec)
     rng = np.random.default_rng(3)
     limit, n, actions = (sizes[key] for key in ("episode_limit", "n_agents", "n_actions"))
-    batch = EpisodeBatch(scheme, groups, len(ENDS[ends]), limit + 1, preprocess=preprocess)
-    for row, (length, terminated) in enumerate(ENDS[ends]):
+    batch = EpisodeBatch(scheme, groups, len(ENDS[ends]) * parts, limit + 1, preprocess=preprocess)
+    for row, (length, terminated) in enumerate(ENDS[ends] * parts):
         for t in range(length + 1):
             legal = (rng.random((n, actions)) < 0.7).astype(int)
             chosen = rng.integers(actions, size=(n, 1))
@@ -96,6 +98,8 @@ def _config(preset: str) -> dict:
 def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dict, dict, list[dict]]:
     """Weights before, weights after, and the statistics of each update; agents of PyMARL3's by its names."""
     config = {**_config(preset), "learner_log_interval": 1, **changes}
+    if preset in SEVERAL:
+        config |= {"batch_size": len(ENDS["cut"]), "off_batch_size": len(ENDS["cut"])}
     given = {**sizes_of(preset), "meaning": pymarl3_equals.meaning(), "device": "cpu", "use_cuda": False}
     args = SimpleNamespace(**{**config, **given})
     mac = controllers[args.mac](batch.scheme, batch.groups, args)
@@ -138,6 +142,8 @@ def task_of(preset: str, batch: EpisodeBatch, weights: dict, updates: int, **cha
     changes |= {"common_reward": fields["reward"].size(2) == 1}
     config, nearest = NEAREST.get(preset, (preset.partition("_")[2], {}))
     task = {"preset": config, "changes": nearest | changes, "sizes": sizes, "batch": fields, "weights": weights}
+    if preset in SEVERAL:
+        task["rows"] = len(ENDS["cut"])
     return {**task, "updates": updates, "seed": SEED, "maps": pymarl3_equals.MAPS}
 
 

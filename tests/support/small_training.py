@@ -106,6 +106,8 @@ def suited(config, settings):
     Those whose policies are deterministic get an environment with continuous actions.
     """
     recursive_dict_update(config, settings)
+    if ChosenParts(config).name("buffer") == "on_off":
+        config["off_batch_size"], config["recent_size"] = config["batch_size"], min(config.get("recent_size", 0), 2)
     if ChosenParts(config).name("buffer") == "transitions":
         config["buffer_size"] = 1000 * config["batch_size_run"]
         config["samples_per_insert"] = min(config["samples_per_insert"], 0.3 * config["batch_size"])

@@ -5,6 +5,7 @@ Traits:
     rows: the key with the number of episodes or rollouts in a sample
 """
 
+from utils.config.on_off_options import OFF_BATCH_SIZE
 from utils.config.options import EPISODES, EXPERIENCE, FREE, SHARED, Option
 from utils.config.reach import FILES, NOWHERE
 from utils.config.registry import Registry, lazy_classes
@@ -56,6 +57,23 @@ REGISTRY.declare(
     "the last buffer_size episodes; a sample is batch_size of them, drawn uniformly",
     rows="batch_size",
     options={"batch_size": BATCH_SIZE, **CAPACITY},
+)
+REGISTRY.declare(
+    "on_off",
+    "components.buffers.on_off:OnOffReplay",
+    "the last buffer_size episodes; a sample is off_batch_size of them and the batch_size newest",
+    rows="batch_size",
+    options={
+        "batch_size": BATCH_SIZE,
+        **CAPACITY,
+        "off_batch_size": OFF_BATCH_SIZE,
+        "recent_size": Option(
+            0,
+            "of the so many newest episodes, batch_size more are drawn, which come first in a sample; 0: none",
+            at_least=0,
+            at_most=EPISODES,
+        ),
+    },
 )
 REGISTRY.declare(
     "rollout",

@@ -28,15 +28,16 @@ class EpisodeReplay:
         self, scheme: dict, groups: dict, max_seq_length: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ) -> None:
         self._batch_size, self._device = args.batch_size, args.device
+        self._rows = self._sample_rows(args)
         self.taken_on = "cpu"
         episode = batch_bytes(scheme, groups, preprocess, 1, max_seq_length, kind=ReplayBuffer)
         size = args.buffer_size * episode
         device, told = place_of(args.buffer_cpu_only, args.device, size)
         self.kept_on = device
-        _require_memory(scheme, groups, max_seq_length, preprocess, args, device, episode)
+        _require_memory(scheme, groups, max_seq_length, preprocess, args, device, episode, self._rows)
         figures = f"{args.buffer_size} episodes, up to {readable_size(size)}"
         logger.console_logger.info(f"Replay buffer: {figures}{told}")
-        sample = batch_bytes(scheme, groups, preprocess, args.batch_size, max_seq_length)
+        sample = batch_bytes(scheme, groups, preprocess, self._rows, max_seq_length)
         self.takes = [(REPLAY, device, size), (SAMPLE, args.device, sample)]
         self.episodes = ReplayBuffer(
             scheme, groups, args.buffer_size, max_seq_length, preprocess=preprocess, device=device
@@ -45,6 +46,11 @@ class EpisodeReplay:
         # of the episode in each place
         self._transitions = np.zeros(args.buffer_size, dtype=np.int64)
         self.journal = EpisodeJournal(self.episodes, self._transitions)
+
+    @staticmethod
+    def _sample_rows(args: SimpleNamespace) -> int:
+        """Episodes of a sample."""
+        return args.batch_size
 
     def take_live(self, key: str, value: Any) -> None:
         """Raises: ConfigError: another size."""
@@ -71,7 +77,7 @@ class EpisodeReplay:
 
     def sample_size(self) -> float:
         held = self.episodes.episodes_in_buffer
-        return self._batch_size * float(self._transitions[:held].mean()) if held else 0.0
+        return self._rows * float(self._transitions[:held].mean()) if held else 0.0
 
     def state_dict(self) -> dict[str, int]:
         return {"inserted": self.episodes.inserted}
@@ -81,9 +87,16 @@ class EpisodeReplay:
 
 
 def _require_memory(
-    scheme: dict, groups: dict, max_seq_length: int, preprocess: dict, args: SimpleNamespace, device: str, episode: int
+    scheme: dict,
+    groups: dict,
+    max_seq_length: int,
+    preprocess: dict,
+    args: SimpleNamespace,
+    device: str,
+    episode: int,
+    rows: int,
 ) -> None:
-    """Refuse a buffer of episodes of so many bytes, or a sample of it, that is larger than the memory there is.
+    """Refuse a buffer of episodes of so many bytes, or a sample of `rows`, that is larger than the memory there is.
 
     Raises:
         MusterError: one of them is.
@@ -100,8 +113,8 @@ def _require_memory(
         f"An episode takes up to {readable_size(episode)}. Choose {' or '.join(choices)}.",
     )
     require_memory(
-        f"A training sample ({args.batch_size} episodes)",
-        batch_bytes(scheme, groups, preprocess, args.batch_size, max_seq_length),
+        f"A training sample ({rows} episodes)",
+        batch_bytes(scheme, groups, preprocess, rows, max_seq_length),
         device_memory(args.device),
         "Choose a smaller batch_size.",
     )

@@ -193,6 +193,10 @@ class ReplayBuffer(EpisodeBatch):
         rows: Any = slice(0, batch_size)
         if self.episodes_in_buffer > batch_size:
             rows = th.as_tensor(np.random.choice(self.episodes_in_buffer, batch_size, replace=False))
+        return self.of_rows(rows, trimmed)
+
+    def of_rows(self, rows: Any, trimmed: bool = True) -> EpisodeBatch:
+        """The episodes in these places, a slice or int64 `[B]`; `trimmed` as in `sample`."""
         steps = self.max_seq_length
         if trimmed:
             steps = int(self._stored_course()["filled"][rows].sum(1).max())

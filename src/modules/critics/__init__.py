@@ -195,6 +195,18 @@ REGISTRY.declare(
     values="joint_policies",
 )
 REGISTRY.declare(
+    "own_policies",
+    "modules.critics.joint_policies:OwnPoliciesCritic",
+    "values of an agent's observation and of its probabilities of actions (RIIT)",
+    options={
+        "critic_hidden_dim": Option(
+            128, "units of the hidden layers of critic=own_policies", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+        "critic_agent_id": AGENT_ID,
+    },
+    values="own_policies",
+)
+REGISTRY.declare(
     "pac",
     "modules.critics.others_actions:OthersActionsCritic",
     "values of an agent's actions for any actions of the others (PAC)",

@@ -1,4 +1,4 @@
-"""LICA's critic: a hypernetwork of the state weighs the policies of all agents (Zhou et al. 2020)."""
+"""Critics of policies: LICA's, of all agents' (Zhou et al. 2020), and RIIT's, of each agent's (Hu et al. 2021)."""
 
 from math import prod
 
@@ -34,3 +34,27 @@ class JointPoliciesCritic(nn.Module):
         w_1 = self.hyper_w_1(states).unflatten(-1, (policies.size(-1), -1))
         hidden = F.relu((policies @ w_1).squeeze(-2) + self.hyper_b_1(states))
         return (hidden * self.hyper_w_final(states)).sum(dim=-1, keepdim=True) + self.hyper_b_2(states)
+
+
+class OwnPoliciesCritic(nn.Module):
+    """Q_a(o_a, pi_a) of each agent by two hidden layers of `critic_hidden_dim` units, for a mixer.
+
+    Inputs: observation, the agent's one-hot number with `critic_agent_id`, the probabilities of its actions.
+    """
+
+    def __init__(self, scheme, args):
+        super().__init__()
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        seen = prod(shape_of(scheme["obs"])) + args.n_agents * args.critic_agent_id
+        self.fc1 = nn.Linear(seen + args.n_actions, args.critic_hidden_dim)
+        self.fc2 = nn.Linear(args.critic_hidden_dim, args.critic_hidden_dim)
+        self.fc3 = nn.Linear(args.critic_hidden_dim, 1)
+
+    def forward(self, policies: th.Tensor, obs: th.Tensor) -> th.Tensor:
+        """Probabilities `[B, T, n, A]` and observations `[B, T, n, *O]` -> values `[B, T, n]`."""
+        seen = [obs.flatten(3).float()]
+        if self.args.critic_agent_id:
+            ids = th.eye(self.args.n_agents, device=obs.device)
+            seen.append(ids.expand(*policies.shape[:2], -1, -1))
+        x = F.relu(self.fc1(th.cat([*seen, policies], -1)))
+        return self.fc3(F.relu(self.fc2(x))).squeeze(-1)

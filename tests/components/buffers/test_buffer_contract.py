@@ -118,7 +118,8 @@ def test_a_checkpoint_restores_the_buffer(name, block_bytes, monkeypatch):
 def test_a_sample_too_large_for_the_memory_is_refused(name, monkeypatch, tmp_path):
     # five stored episodes, which are smaller than a sample of five
     memory = new_buffer("episodes").episodes.nbytes
-    module = transition_room if name == "transitions" else sys.modules[REGISTRY[name].__module__]
+    asks = "episodes" if name == "on_off" else name
+    module = transition_room if name == "transitions" else sys.modules[REGISTRY[asks].__module__]
     monkeypatch.setattr(module, "device_memory", lambda device: memory)
     of_steps = {"batch_size": 50, "buffer_folder": str(tmp_path)} if name == "transitions" else {}
     with pytest.raises(MusterError, match=r"A training sample .* does not fit"):
