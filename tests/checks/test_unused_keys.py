@@ -174,7 +174,7 @@ def foreign(monkeypatch):
 def test_names_that_a_foreign_part_may_know(foreign):
     """QPLEX's learner makes the mixer "dmaq" itself; MADDPG's controller has no selector; each reads its own keys."""
     assert warned(learner="dmaq", mixer="dmaq", num_kernel=4, epochs=3) == [
-        "mixer=dmaq is not registered; learner=dmaq is not built in and may know it."
+        "mixer=dmaq is not registered; learner=dmaq is not built in and may know it. Did you mean 'shaq'?"
     ]
     assert warned(learner="dmaq", critic="comma") == [
         "critic=comma is not registered; learner=dmaq is not built in and may know it. Did you mean 'coma'?"

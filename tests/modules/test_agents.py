@@ -92,9 +92,10 @@ def test_the_lstm_agent_is_an_lstm_between_two_layers(layer_norm):
     th.testing.assert_close(cells.view(7, 4, 5)[-1:], cell)
 
 
-# those of entities have inputs of other forms: tests/controllers/test_entity_controller.py, test_teams_of_entities.py;
-# and so have those that need to know what is what: test_agents_of_meaning.py
-OF_ENTITIES = {"rogue_net", "entity_attention"}
+# those of entities, and with a controller of their own, have inputs of other forms: test_entity_controller.py,
+# test_mat_controller.py, test_teams_of_entities.py; so have those that need to know what is what:
+# test_agents_of_meaning.py
+OF_ENTITIES = {"entity_attention"} | {name for name in REGISTRY if REGISTRY.entry(name).traits.get("controllers")}
 OF_MEANING = {name for name in REGISTRY if REGISTRY.entry(name).traits.get("needs_meaning")}
 
 
