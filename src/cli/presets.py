@@ -23,6 +23,7 @@ PROGRAMS = {
     "epymarl": "With EPyMARL's settings and arithmetic",
     "pymarl2": "With PyMARL2's settings and arithmetic",
     "pymarl3": "With PyMARL3's settings and arithmetic",
+    "pymarlzoo": "With PyMARLzoo+'s settings and arithmetic",
 }
 
 

@@ -136,6 +136,9 @@ STANDARDISE = {
     "standardise_padding": Option(
         False, "mean and deviation also count padded steps, their rewards as 0 (EPyMARL's mistake)"
     ),
+    "standardise_repeats": Option(
+        False, "standardise_rewards: a team's reward counts as often as there are agents (PyMARLzoo+'s MADDPG)"
+    ),
 }
 N_STEP = {
     "q_nstep": Option(

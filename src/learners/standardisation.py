@@ -24,6 +24,8 @@ class Standardisation:
 
     def __init__(self, scheme: Any, args: Any, values: int):
         self._with_padding = args.standardise_padding
+        # as often as a team's reward counts
+        self._repeats = args.n_agents if args.standardise_repeats else 1
         self._rewards = Standardiser(reward_count(scheme, args.n_agents)) if args.standardise_rewards else None
         self._returns = Standardiser(values) if args.standardise_returns else None
         known = {"reward_norm": self._rewards, "return_norm": self._returns}
@@ -34,8 +36,11 @@ class Standardisation:
         rewards = rewards_of(batch)
         if self._rewards is None:
             return rewards
-        # a team's reward counts where it was any agent's
-        self._take_in(self._rewards, rewards, mask if rewards.size(2) > 1 else mask.amax(dim=2, keepdim=True))
+        if rewards.size(2) > 1:
+            self._take_in(self._rewards, rewards, mask)
+        else:  # a team's reward counts where it was any agent's
+            of_any = mask.amax(dim=2, keepdim=True)
+            self._take_in(self._rewards, *(x.repeat(1, self._repeats, 1) for x in (rewards, of_any)))
         return self._rewards.normalize(rewards)
 
     def values(self, outputs: th.Tensor) -> th.Tensor:

@@ -1,8 +1,8 @@
 """Trains learners of the PyMARL family: `python epymarl_child.py CHECKOUT IN OUT`, in a process without our modules.
 
-The checkout is of EPyMARL, PyMARL2 or PyMARL3. IN is a list of tasks: the preset's name, changes of its keys, sizes,
-the batch's fields, weights by network, the number of updates, and what PyMARL3 looks up by the map's name. OUT gets,
-for each, the statistics of each update and the weights after the last.
+The checkout is of EPyMARL, PyMARL2, PyMARL3 or PyMARLzoo+. IN is a list of tasks: the preset's name, changes of its
+keys, sizes, the batch's fields, weights by network, the number of updates, and what PyMARL3 looks up by the map's name.
+OUT gets, for each, the statistics of each update and the weights after the last.
 """
 
 import importlib
@@ -52,18 +52,28 @@ FILES = {
     "pac_dcg_learner": "actor_critic_pac_dcg_learner",
     "q_learner_data_augmentation": "nq_learner_data_augmentation",
 }
+# a package that all modules of the checkout are in, with a dot; PyMARLzoo+'s
+package = ""
 NETWORKS = "critic", "mixer", "central_mixer", "state_value"
+
+
+def module_of(name: str) -> types.ModuleType:
+    return importlib.import_module(package + name)
 
 
 def import_parts(src: Path) -> None:
     """Make its modules importable, and fill its registry of critics."""
     sys.path.insert(0, str(src))
     # packages whose own __init__ imports what is not installed
-    for name, folder in (("learners", "learners"), ("modules.critics", "modules/critics")):
-        package = types.ModuleType(name)
-        package.__path__, package.REGISTRY = [str(src / folder)], {}
-        sys.modules[name] = package
-    sys.modules["modules.critics"].register_pac_critics = lambda: None
+    folders = {f"{package}learners": "learners", f"{package}modules.critics": "modules/critics"}
+    if package:
+        folders = {package.rstrip("."): "."} | folders
+    for name, folder in folders.items():
+        made = types.ModuleType(name)
+        made.__path__, made.REGISTRY = [str(src / folder)], {}
+        sys.modules[name] = made
+    critics = sys.modules[f"{package}modules.critics"]
+    critics.register_pac_critics = lambda: None
     # what EPyMARL's PAC uses of two packages
     sys.modules["einops"] = types.SimpleNamespace(repeat=_repeat, rearrange=None)
     sys.modules["torch_scatter"] = types.SimpleNamespace(scatter_add=_scatter_add)
@@ -76,9 +86,7 @@ def import_parts(src: Path) -> None:
     for name, (module, attribute) in CRITICS.items():
         if not (src / "modules" / "critics" / f"{module}.py").exists():
             continue
-        sys.modules["modules.critics"].REGISTRY[name] = getattr(
-            importlib.import_module(f"modules.critics.{module}"), attribute
-        )
+        critics.REGISTRY[name] = getattr(module_of(f"modules.critics.{module}"), attribute)
 
 
 def _repeat(x, pattern: str, **sizes: int) -> th.Tensor:
@@ -98,10 +106,9 @@ def _scatter_add(src, index, dim: int, dim_size: int) -> th.Tensor:
 
 def trained(src: Path, task: dict) -> dict:
     """The statistics of each update of a task, and the weights after the last."""
-    from components.episode_buffer import EpisodeBatch
-    from components.transforms import OneHot
-    from controllers import REGISTRY as controllers
-
+    EpisodeBatch = module_of("components.episode_buffer").EpisodeBatch
+    OneHot = module_of("components.transforms").OneHot
+    controllers = module_of("controllers").REGISTRY
     config = {}
     for file in ("default.yaml", f"algs/{task['preset']}.yaml"):
         config |= yaml.safe_load((src / "config" / file).read_text())
@@ -114,7 +121,7 @@ def trained(src: Path, task: dict) -> dict:
         "obs": {"vshape": args.obs_shape, "group": "agents"},
         "actions": {"vshape": (1,), "group": "agents", "dtype": th.long},
         "avail_actions": {"vshape": (args.n_actions,), "group": "agents", "dtype": th.int},
-        "reward": {"vshape": (1 if args.common_reward else args.n_agents,)},
+        "reward": {"vshape": (fields["reward"].size(2),)},
         "terminated": {"vshape": (1,), "dtype": th.uint8},
     }
     groups = {"agents": args.n_agents}
@@ -126,12 +133,12 @@ def trained(src: Path, task: dict) -> dict:
     # PyMARL3's ASN looks here for what it sees
     Path("obs_config.json").write_text(json.dumps(task["maps"]))
     if args.mac == "maddpg_mac":
-        controllers[args.mac] = importlib.import_module("controllers.maddpg_controller").MADDPGMAC
+        controllers[args.mac] = module_of("controllers.maddpg_controller").MADDPGMAC
     mac = controllers[args.mac](batch.scheme, groups, args)
     logged = []
     console = SimpleNamespace(info=lambda *_: None)
     logger = SimpleNamespace(log_stat=lambda key, x, t: logged[-1].update({key: float(x)}), console_logger=console)
-    module = importlib.import_module(f"learners.{FILES.get(args.learner, args.learner)}")
+    module = module_of(f"learners.{FILES.get(args.learner, args.learner)}")
     learner = getattr(module, LEARNERS[args.learner])(mac, batch.scheme, logger, args)
     networks = {name: getattr(learner, name) for name in NETWORKS if getattr(learner, name, None) is not None}
     targets = {name: getattr(learner, f"target_{name}") for name in networks if hasattr(learner, f"target_{name}")}
@@ -175,9 +182,15 @@ def _parts(network) -> dict:
     return {f"{name}.{i}.": part for name in LISTS for i, part in enumerate(getattr(network, name, ()))}
 
 
+def _beginning(network) -> str:
+    """Of all its weights' names, where it only holds the network that ours is: PyMARLzoo+'s MADDPG critic."""
+    return "critic." if all(key.startswith("critic.") for key in network.state_dict()) else ""
+
+
 def _load(network, weights: dict) -> None:
     if isinstance(network.state_dict(), dict):
-        network.load_state_dict(weights)
+        start = _beginning(network)
+        network.load_state_dict({start + key: x for key, x in weights.items()})
         return
     for start, part in _parts(network).items():
         part.load_state_dict({key.removeprefix(start): x for key, x in weights.items() if key.startswith(start)})
@@ -186,7 +199,7 @@ def _load(network, weights: dict) -> None:
 def _state(network) -> dict:
     state = network.state_dict()
     if isinstance(state, dict):
-        return dict(state)
+        return {key.removeprefix(_beginning(network)): x for key, x in state.items()}
     parts = _parts(network).items()
     return {f"{start}{key}": value.clone() for start, part in parts for key, value in part.state_dict().items()}
 
@@ -196,5 +209,7 @@ if __name__ == "__main__":
     # as in PyMARL2's version of torch: padding has no probabilities
     th.distributions.Distribution.set_default_validate_args(False)
     src = Path(sys.argv[1]) / "src"
+    if not src.exists():
+        src, package = Path(sys.argv[1]) / "pymarlzooplus", "pymarlzooplus."
     import_parts(src)
     th.save([trained(src, task) for task in th.load(sys.argv[2], weights_only=False)], sys.argv[3])
