@@ -28,7 +28,12 @@ from utils.config.merging import config_names
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "family.md"
 MARKS = "<!-- family_equals: begin -->", "<!-- family_equals: end -->"
 # names of checkouts, and of the presets before the first underscore
-FAMILIES = {"epymarl": "uoe-agents/epymarl", "pymarl2": "hijkzzz/pymarl2", "pymarl3": "tjuHaoXiaotian/pymarl3", "pymarlzoo": "AILabDsUnipi/pymarlzooplus"}
+FAMILIES = {
+    "epymarl": "uoe-agents/epymarl",
+    "pymarl2": "hijkzzz/pymarl2",
+    "pymarl3": "tjuHaoXiaotian/pymarl3",
+    "pymarlzoo": "AILabDsUnipi/pymarlzooplus",
+}
 # presets that learn from a reward for each agent, too
 OWN_REWARDS = re.compile("epymarl_(iql|ia2c|ippo|maa2c|mappo|maddpg|pac|pac_dcg)(_ns)?")
 # keys that an original sets by the map; the state of these batches has two numbers for each of three agents
