@@ -18,6 +18,7 @@ BY_AGENT = [[[1.0, 10.0], [2.0, 30.0]], [[6.0, 20.0], [0.0, 0.0]]]
 
 def standardisation(agents, **settings):
     args = {"standardise_rewards": True, "standardise_returns": True, "standardise_padding": False, "n_agents": agents}
+    args["standardise_repeats"] = False
     return Standardisation({"reward": {"vshape": (agents,)}}, SimpleNamespace(**{**args, **settings}), agents)
 
 
@@ -46,6 +47,14 @@ def test_rewards_of_a_team(padding, seen):
     # the mean of what came before, too
     again = known.rewards(batch_of(rewards), MASK)
     assert not th.allclose(found, again)
+
+
+def test_a_teams_reward_may_count_once_for_each_agent():
+    """PyMARLzoo+'s MADDPG: of more values, the unbiased variance is smaller."""
+    known = standardisation(1, n_agents=3, standardise_repeats=True)
+    found = known.rewards(batch_of(th.tensor(BY_AGENT)[..., :1].tolist()), MASK)
+    mean, deviation = by_hand([1, 2, 6] * 3)
+    assert found[MASK > 0].tolist() == pytest.approx([(r - mean) / deviation for r in (1, 2, 6)], rel=1e-5)
 
 
 @pytest.mark.parametrize("shape", ["[n]", "[n, 1]"])
