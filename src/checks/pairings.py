@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from checks.parts import ChosenParts
-from checks.registries import REGISTRIES
+from checks.registries import OPTIONAL, REGISTRIES
 from envs import batched_names, has_batched_form, why_together
 from runners.sources import why_whole
 from utils.errors import ConfigError
@@ -51,7 +51,7 @@ def check_pairings(parts: ChosenParts) -> None:
 
 def _require_known(parts: ChosenParts, kind: str) -> None:
     name, registry = parts.name(kind), REGISTRIES[kind]
-    if kind not in parts.config or not parts.is_looked_up(kind) or (kind == "mixer" and name is None):
+    if kind not in parts.config or not parts.is_looked_up(kind) or (kind in OPTIONAL and name is None):
         return
     try:
         registry.entry(name)

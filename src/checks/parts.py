@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from checks.registries import AUTO, LOOKED_UP_BY, REGISTRIES
+from checks.registries import AUTO, LOOKED_UP_BY, OPTIONAL, REGISTRIES
 from runners.sources import source_of
 from utils.config.registry import Entry, loaded
 
@@ -50,7 +50,7 @@ class ChosenParts:
 
     def reads(self, kind: str) -> tuple[str, ...] | None:
         """The keys that the part declares to read; None if nothing is known of it."""
-        if kind == "mixer" and self.config.get(kind) is None:
+        if kind in OPTIONAL and self.config.get(kind) is None:
             return ()
         entry = self.entry(kind)
         return None if entry is None else entry.reads

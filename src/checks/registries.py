@@ -7,6 +7,7 @@ from components.buffers import REGISTRY as buffers
 from controllers import REGISTRY as controllers
 from envs import REGISTRY as environments
 from learners import REGISTRY as learners
+from learners.intrinsic import REGISTRY as intrinsic_rewards
 from modules.agents import REGISTRY as agents
 from modules.critics import REGISTRY as critics
 from modules.mixers import REGISTRY as mixers
@@ -30,13 +31,17 @@ REGISTRIES: dict[str, Registry] = {
     "buffer": buffers,
     "mixer": mixers,
     "critic": critics,
+    "intrinsic": intrinsic_rewards,
 }
+# which a run may go without, by null
+OPTIONAL = ("mixer", "intrinsic")
 # of a buffer: the learner decides
 AUTO = "auto"
 # which part looks up the names of which others; assembly looks up the rest
 LOOKED_UP_BY = {
     "mixer": "learner",
     "critic": "learner",
+    "intrinsic": "learner",
     "agent": "mac",
     "action_selector": "mac",
     "vector_env": "runner",

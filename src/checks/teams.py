@@ -32,7 +32,7 @@ from utils.plain_values import quoted
 OWN = {"groups": [], "config": "", "checkpoint_path": "", "load_step": 0, "frozen": False}
 UNTYPED = ("groups", "config", "frozen")  # keys that a run does not have
 # the parts of a team, and when it learns; besides, a team sets the options of these parts
-PARTS = ("mac", "agent", "action_selector", "learner", "mixer", "critic", "buffer")
+PARTS = ("mac", "agent", "action_selector", "learner", "mixer", "critic", "intrinsic", "buffer")
 CHOSEN = ("mac", "learner", "buffer", "updates_per_rollout", "samples_per_insert", "replay_pace")
 
 

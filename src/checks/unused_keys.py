@@ -12,7 +12,7 @@ from utils.nearest import did_you_mean
 from utils.plain_values import quoted
 
 # names that `checks.pairings` refuses where parts do not go together
-PAIRED = {"mixer", "critic", "agent", "action_selector"}
+PAIRED = {"mixer", "critic", "agent", "action_selector", "intrinsic"}
 
 
 def warnings_of(config: Mapping) -> list[str]:

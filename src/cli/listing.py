@@ -32,6 +32,7 @@ HEADINGS = {
     "buffer": "Buffers (buffer=...; auto: the learner's)",
     "mixer": "Mixers (mixer=...)",
     "critic": "Critics (critic=...)",
+    "intrinsic": "Intrinsic rewards (intrinsic=...)",
 }
 
 

@@ -7,7 +7,10 @@ from typing import NamedTuple
 from envs import REGISTRY as environments
 from envs import about
 from learners import REGISTRY as learners
+from learners.intrinsic import REGISTRY as intrinsic_rewards
+from learners.logged import INTRINSIC
 from records.statistics import DIAGNOSTICS, EPISODES, MEAN, RUN, TEST
+from utils.config.registry import Registry
 
 ANY = re.compile(r"<[^>]+>")
 
@@ -25,7 +28,7 @@ def all_statistics() -> dict[str, list[Statistic]]:
     return {
         "Episodes": [Statistic(name, text, "every run") for name, text in EPISODES.items()],
         "The run": [Statistic(name, text, "every run") for name, text in RUN.items()],
-        "Learners": list(_by_part("learner", "", _logs())),
+        "Learners": [*_by_part("learner", "", _logs()), *_by_part("intrinsic", "", _logs(intrinsic_rewards))],
         "Environments": list(_by_part("env", MEAN, {env: dict(about(env).figures) for env in environments})),
         "Diagnostics": [Statistic(name, text, "every run") for name, text in DIAGNOSTICS.items()],
     }
@@ -42,13 +45,13 @@ def is_described(name: str, learner: str, env: str) -> bool:
     """Whether a statistic of a run with these parts, one of its groups' or teams' too, is among those declared."""
     # without those that would fit anything
     of_all = {*EPISODES, *RUN} - {f"<number>{MEAN}", "<team>/<statistic>"}
-    own = {*of_all, *_logs()[learner], *(f"{key}{MEAN}" for key in about(env).figures)}
+    own = {*of_all, *_logs()[learner], *INTRINSIC, *(f"{key}{MEAN}" for key in about(env).figures)}
     plain = name.removeprefix(TEST)
     return any(_pattern(key).fullmatch(one) for key in own for one in (plain, plain.rpartition("/")[2]))
 
 
-def _logs() -> dict[str, dict[str, str]]:
-    return {name: dict(learners.entry(name).traits.get("logs", {})) for name in learners}
+def _logs(parts: Registry = learners) -> dict[str, dict[str, str]]:
+    return {name: dict(parts.entry(name).traits.get("logs", {})) for name in parts}
 
 
 def _by_part(kind: str, ending: str, parts: dict[str, dict[str, str]]) -> Iterator[Statistic]:

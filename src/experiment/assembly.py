@@ -29,6 +29,7 @@ from experiment.opponents import opponents_of
 from experiment.state import LoopState, RunState
 from experiment.teams import Member, TeamModels, controller_of, members_of
 from learners import REGISTRY as le_REGISTRY
+from learners.intrinsic.rewards import attach
 from records.diagnostics import Diagnostics
 from records.logger import Logger
 from records.machine import MachineSampler
@@ -43,7 +44,7 @@ from utils.timing import Timer
 from vector_envs.instances import TEST_SEED_OFFSET, prepare_environments
 
 # keys of the parts with weights, and of those that read them
-LEARNING = ("mac", "agent", "action_selector", "learner", "mixer", "critic")
+LEARNING = ("mac", "agent", "action_selector", "learner", "mixer", "critic", "intrinsic")
 
 
 @dataclass
@@ -242,7 +243,11 @@ def learner_for(players: Players, logger: Any) -> Any:
     """A new learner of the only team, without a buffer."""
     (team,) = players.teams
     scheme = team.scheme(players.runner.batch_scheme or players.scheme)
-    return le_REGISTRY[team.args.learner](team.mac, scheme, logger, team.args)
+    return _new_learner(team.mac, scheme, logger, team.args)
+
+
+def _new_learner(mac: Any, scheme: dict, logger: Any, args: SimpleNamespace) -> Any:
+    return attach(le_REGISTRY[args.learner](mac, scheme, logger, args), scheme, args)
 
 
 def _add_learner(team: Member, scheme: dict, players: Players, columns: int, logger: Any) -> None:
@@ -250,7 +255,7 @@ def _add_learner(team: Member, scheme: dict, players: Players, columns: int, log
     fields = team.scheme(scheme), team.groups(players.groups), columns, team.preprocess(players.preprocess)
     team.buffer = build_buffer(ChosenParts(vars(args)).name("buffer"), *fields, args, logger)
     team.plan = build_plan(args, team.buffer)
-    team.learner = le_REGISTRY[args.learner](team.mac, team.buffer.scheme, logger, args)
+    team.learner = _new_learner(team.mac, team.buffer.scheme, logger, args)
     move_to(args.device, team.learner)
     if args.compile == "on":
         _compile(team.learner)
@@ -271,7 +276,7 @@ def _require_memory_for_networks(
     try:
         with th.device("meta"):
             mac = mac_REGISTRY[args.mac](scheme, groups, args)
-            learner = None if args.evaluate or frozen else le_REGISTRY[args.learner](mac, scheme, logger, args)
+            learner = None if args.evaluate or frozen else _new_learner(mac, scheme, logger, args)
     except RuntimeError as error:
         if "verflow" not in str(error):
             return  # the constructor reports the problem

@@ -17,6 +17,7 @@ import torch.nn as nn
 
 from components.episode_batch import EpisodeBatch
 from components.sampling.fields import batch_with
+from learners.intrinsic.rewards import rewarded
 from learners.networks import named, networks_of
 from learners.optimiser_steps import NO_GRADIENT
 from utils.errors import MusterError
@@ -92,7 +93,7 @@ def watched(learner: Any, batches: list[Any], t_env: int = 0) -> Watched:
     ]
     try:
         for number, batch in enumerate(batches):
-            learner.train(batch, t_env, number)
+            learner.train(rewarded(learner, batch, t_env), t_env, number)
     except RuntimeError as error:
         if "does not require grad" in str(error):
             raise MusterError(f"{type(learner).__name__}: {NO_GRADIENT}.") from error

@@ -11,6 +11,7 @@ from experiment.callbacks import Training
 from experiment.contracts import PlainLearner
 from experiment.inspection import Inspection
 from experiment.teams import Member
+from learners.intrinsic.rewards import rewarded
 from learners.non_finite import NonFiniteError, non_finite_part
 from records.layout import FAULTS, RUNS
 from records.logger import Logger
@@ -81,7 +82,7 @@ class Updates:
         skipped, logged = learner.skipped_updates, learner.log_stats_t
         try:
             with timed("update"):
-                team.learner.train(sample, t_env, state.episode)
+                team.learner.train(rewarded(team.learner, sample, t_env), t_env, state.episode)
             if skipped is None and (part := non_finite_part(team.mac)):
                 raise NonFiniteError(part)  # a learner that does not look itself
         except NonFiniteError as error:

@@ -11,6 +11,7 @@ from components.sampling.compose import Minibatches
 from experiment.assembly import Parts
 from experiment.learning_checks import NotCopiedError, faults_of_learning
 from experiment.teams import Member
+from learners.intrinsic.rewards import rewarded
 from records.logger import Logger
 from utils.errors import MusterError
 from utils.sizes import readable_size
@@ -98,7 +99,7 @@ def _learn(team: Member, batch: Any, parts: Parts) -> dict[str, float]:
         sample = team.buffer.sample()
         for part in sample if isinstance(sample, Minibatches) else (sample,):
             started = time.monotonic()
-            team.learner.train(part, parts.collection.t_env, 0)
+            team.learner.train(rewarded(team.learner, part, parts.collection.t_env), parts.collection.t_env, 0)
             seconds.append(time.monotonic() - started)
     # on average over some rollouts
     per_step = sum(team.plan.due(added) for _ in range(100)) / 100 / max(added, 1)

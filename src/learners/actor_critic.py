@@ -169,6 +169,8 @@ class ActorCriticLearner(BaseLearner):
         """Set the learning rates of step `t_env`."""
         share = self.lr_share.eval(t_env)
         for name, optimiser in self.optimisers.items():
+            if name == "intrinsic_opt":  # which keeps its own
+                continue
             for group in optimiser.param_groups:
                 group["lr"] = share * (self.args.critic_lr if name == "critic_opt" else self.args.lr)
 

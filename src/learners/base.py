@@ -15,7 +15,12 @@ from utils.config.merging import with_defaults
 from utils.tensors.optimisers import parameter_names
 
 # learning rates of optimisers that do not have `lr`
-RATES = {"critic_opt": "critic_lr", "value_opt": "critic_lr", "entropy_opt": "entropy_lr"}
+RATES = {
+    "critic_opt": "critic_lr",
+    "value_opt": "critic_lr",
+    "entropy_opt": "entropy_lr",
+    "intrinsic_opt": "intrinsic_lr",
+}
 
 
 class BaseLearner(OptimiserSteps):

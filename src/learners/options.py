@@ -41,6 +41,14 @@ OPTIONS = {
         choices=("stop", "skip"),
         resume=FREE,
     ),
+    "intrinsic": Option(
+        SHARED,
+        "rewards that the learner adds to the environment's (registry: intrinsic rewards); null: none",
+        nullable=True,
+        kind=str,
+        resume=SHAPES,
+        reaches=NOWHERE,
+    ),
     "learner_log_interval": Option(
         SHARED, "steps between logged statistics of the learner", at_least=1, at_most=STEPS, resume=FREE, live=True
     ),

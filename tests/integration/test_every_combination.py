@@ -120,6 +120,22 @@ def test_every_kind_of_policy_trains_on_continuous_actions(tmp_path, monkeypatch
     assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", sorted(learners))
+def test_every_learner_takes_intrinsic_rewards(tmp_path, monkeypatch, learner):
+    algorithm = preset_of(learner)
+    changes = {"runner": "episode", "intrinsic": "rnd", "intrinsic_coef": 0.5}
+    environment = "two_step"
+    if needs_continuous_actions(algorithm):
+        environment, changes["env_args"] = "mpe", CONTINUOUS["mpe"]
+    updates = train(tmp_path, monkeypatch, algorithm, environment, **changes)
+    losses = [update.stats["intrinsic_loss"] for update in updates if "intrinsic_loss" in update.stats]
+    assert losses and all(0 < loss < 1e3 for loss in losses)
+    for update in updates:  # its step comes before the learner's
+        del update.changed["intrinsic"]
+    assert_learnt(updates, UPDATES)
+
+
 def _presets_for_rewards_of_agents():
     """Those whose learner takes them, and that mix nothing."""
     for algorithm in config_names("algs"):

@@ -139,6 +139,11 @@ def test_presets_resume_exactly(tmp_path, preset):
     resumes_exactly(tmp_path, {**config, "t_max": 120}, preset)
 
 
+def test_intrinsic_rewards_resume_exactly(tmp_path):
+    config = config_of("rollout", "ppo_learner", "synchronous", overlap=False)
+    resumes_exactly(tmp_path, {**config, "t_max": 120, "intrinsic": "rnd", "intrinsic_coef": 0.5}, "intrinsic")
+
+
 def test_mini_races_resume_exactly(tmp_path):
     config = compose_config("iqn_mini_race", "racing").config
     config["env_args"]["time_limit"] = 40

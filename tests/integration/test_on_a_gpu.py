@@ -39,6 +39,11 @@ def test_every_preset_trains_there_as_on_the_cpu(algorithm):
     _same(on_gpu(trained, on_card(config), "gpu"), trained(config, "cpu"))
 
 
+def test_intrinsic_rewards_there_are_those_of_the_cpu():
+    config = config_of("vdn", intrinsic="rnd", intrinsic_coef=0.5)
+    _same(on_gpu(trained, on_card(config), "gpu"), trained(config, "cpu"))
+
+
 @pytest.mark.parametrize("algorithm", ["qmix", "iqn"])
 @pytest.mark.parametrize(("collection", "device"), [("async", "cuda"), ("async", "cpu"), ("sync", "cpu")])
 def test_acting_ahead_and_on_another_device(algorithm, collection, device):

@@ -50,6 +50,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "of_mac": "it is a part of the controller's network",
         "takes": _TAKES,
     },
+    "intrinsic reward": {"logs": "the statistics that it adds, and their meaning (learners/logged.py)"},
     "controller": {"takes": _TAKES, "values": "it has values of states itself"},
     "action selector": {"takes": 'the agent\'s outputs that it takes: "q" or "pi_logits"'},
     "runner": {

@@ -1,0 +1,46 @@
+"""Intrinsic rewards: what a learner adds to the environment's rewards so that its agents explore."""
+
+from learners.logged import INTRINSIC
+from utils.config.options import SHAPES, WIDTH, Option
+from utils.config.registry import Registry, lazy_classes
+
+REGISTRY = Registry("intrinsic reward")
+OPTIONS = {
+    "intrinsic_coef": Option(
+        0.1, "weight of intrinsic rewards, which are added to the environment's", at_least=0, schedule=True
+    ),
+    "intrinsic_lr": Option(0.001, "learning rate of the networks of intrinsic rewards, by Adam", above=0),
+    "intrinsic_hidden_dim": Option(
+        64, "units of the hidden layers of these networks", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+}
+REGISTRY.declare(
+    "rnd",
+    "learners.intrinsic.random_distillation:RandomDistillation",
+    "how badly a network foretells what a random one says of the next state or observation (RND)",
+    logs=INTRINSIC,
+    options={
+        **OPTIONS,
+        "intrinsic_sees": Option(
+            "state",
+            "what is to be new: state (the environment's, or all observations where there is none) or obs (each "
+            "agent's own)",
+            choices=("state", "obs"),
+            resume=SHAPES,
+        ),
+    },
+)
+REGISTRY.declare(
+    "eoi",
+    "learners.intrinsic.individuality:Individuality",
+    "how well an agent is known by its next observation (EOI)",
+    logs=INTRINSIC,
+    options={
+        **OPTIONS,
+        "eoi_entropy_coef": Option(
+            0.1, "weight of the classifier's entropy in its loss, by which single observations decide", at_least=0
+        ),
+    },
+)
+
+__getattr__ = lazy_classes(__name__, REGISTRY)
