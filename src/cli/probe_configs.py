@@ -25,6 +25,8 @@ FOLLOWS = 0.05
 CHOICES, CONTINUOUS, ENTITIES = "choices", "continuous", "entities"
 # an environment of Gymnasium without further packages, for files that ask one before they say what they are
 CONTROL = "Pendulum-v1"
+# what critics of actions or policies have values of; none remembers earlier steps
+OF_ACTIONS = ("actions", "joint_policies", "own_policies")
 OF_PICTURES = "its networks see pictures, and probes show three numbers"
 
 
@@ -94,14 +96,14 @@ def _game_of(game: str, n_agents: int, form: str) -> dict[str, Any]:
 
 
 def without_memory(config: Mapping[str, Any]) -> str:
-    """The part that has none: the agent's network, or a critic of actions or policies (COMA, LICA); "" if all have one.
+    """The part that has none: the agent's network, or a critic of actions or policies; "" if all have one.
 
     Parts that declare nothing may have one.
     """
     entry = AGENTS.entry(config["agent"])
     if entry.declared and not (entry.traits.get("memory") and config.get("use_rnn", True)):
         return f"agent={config['agent']}"
-    of_actions = LEARNERS.entry(config["learner"]).traits.get("values") in ("actions", "joint_policies")
+    of_actions = LEARNERS.entry(config["learner"]).traits.get("values") in OF_ACTIONS
     return f"critic={config['critic']}" if of_actions else ""
 
 

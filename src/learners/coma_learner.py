@@ -60,7 +60,7 @@ class COMALearner(BaseLearner):
         advantages = (gather_actions(q_vals, actions[:, :-1]) - baseline).detach()
         agent_mask = mask.expand(-1, -1, self.n_agents)
         pi_taken = gather_actions(pi, actions[:, :-1]).masked_fill(agent_mask == 0, 1.0)
-        loss = coma_loss = -masked_mean(advantages * th.log(pi_taken), agent_mask)
+        loss = coma_loss = -masked_mean(advantages * th.log(pi_taken.clamp(min=LEAST_PROBABILITY)), agent_mask)
         if entropy_coef := self.entropy_coef.eval(t_env):
             entropies = -(pi * pi.clamp(min=LEAST_PROBABILITY).log()).sum(-1)
             loss = coma_loss - entropy_coef * masked_mean(entropies, agent_mask)
