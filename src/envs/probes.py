@@ -17,7 +17,7 @@ REACHES = {**OF_ALL, **nowhere("game continuous n_agents")}
 # steps of an episode
 GAMES = {"constant": 1, "observation": 1, "delay": 2, "action": 1, "joint": 1, "memory": 2}
 # one more, for agents that send each other messages
-TOLD = "told"
+MESSAGE = "message"
 # the right continuous actions are this far from 0, of -1 to 1
 RIGHT = 0.5
 
@@ -27,18 +27,18 @@ class ProbeGame:
 
     constant: every episode pays 1. observation: it pays the sign. delay: the second step pays 1. action: it pays the
     share of agents that chose action 1. joint: 1 if each agent chose by its own sign. memory: in the second step, it
-    pays the share of agents that chose by the sign that they saw in the first. told: it pays the share of agents that
-    chose by the sign of the agent before them (the first: of the last), which only that one sees, in both steps.
-    Continuous actions, in place of 0 and 1,
-    are right at -RIGHT and RIGHT, and are paid less the further they are from there.
+    pays the share of agents that chose by the sign that they saw in the first. message: it pays the share of agents
+    that chose by the sign of the agent before them (the first: of the last), which only that one sees, in both steps.
+    Continuous actions, in place of 0 and 1, are right at -RIGHT and RIGHT, and are paid less the further they are from
+    there.
 
     Args:
-        game: one of GAMES, or TOLD: agents without messages are right half of the time.
+        game: one of GAMES, or MESSAGE: agents without messages are right half of the time.
         continuous: one number from -1 to 1 is an action.
     """
 
     def __init__(self, game: str = "constant", continuous: bool = False, n_agents: int = 2, seed: int | None = None):
-        require_choice("env_args.game", game, [*GAMES, TOLD])
+        require_choice("env_args.game", game, [*GAMES, MESSAGE])
         require_number("env_args.n_agents", n_agents, 1, 16, whole=True)
         self.game, self.continuous, self.n_agents = game, continuous, n_agents
         self.groups, self.episode_limit = {"agents": n_agents}, GAMES.get(game, 2)
@@ -74,7 +74,7 @@ class ProbeGame:
 
     def observe(self) -> dict[str, np.ndarray]:
         obs = np.zeros((self.n_agents, 3), np.float32)
-        if self.game in ("observation", "joint", TOLD) or (self.game == "memory" and self._step == 0):
+        if self.game in ("observation", "joint", MESSAGE) or (self.game == "memory" and self._step == 0):
             obs[:, 0] = self._signs
         obs[:, 1 + min(self._step, 1)] = 1
         seen = {"obs": obs, "state": obs.reshape(-1)}
@@ -92,7 +92,7 @@ class ProbeGame:
         if self.game == "observation":
             return float(self._signs[0])
         right = np.ones(self.n_agents) if self.game == "action" else self._signs
-        if self.game == TOLD:
+        if self.game == MESSAGE:
             right = np.roll(right, 1)
         if self.continuous:
             near = 1 - np.abs(actions.reshape(-1) - RIGHT * right)

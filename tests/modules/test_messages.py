@@ -8,7 +8,7 @@ import torch as th
 from cli.probe_configs import config_of
 from cli.probing import _Figures as RunRecord
 from controllers.inputs import StepInputs
-from envs.probes import TOLD
+from envs.probes import MESSAGE
 from helpers import fill, make_args
 from modules.agents import REGISTRY
 from modules.agents.messages import Message, check_heads, exchange
@@ -220,9 +220,9 @@ def test_a_message_is_divided_into_heads_of_equal_size():
 @pytest.mark.parametrize(("agent", "least", "most"), [("rnn", 0.2, 0.7), ("commnet", 0.95, 1)])
 def test_only_agents_with_messages_learn_what_another_one_sees(tmp_path, agent, least, most):
     config, _ = config_of("memory", 2, "vdn", {"agent": agent, "t_max": 2000})
-    config["env_args"]["game"] = TOLD
+    config["env_args"]["game"] = MESSAGE
     record = RunRecord()
-    run({**config, "local_results_path": str(tmp_path)}, record, logging.getLogger("told"))
+    run({**config, "local_results_path": str(tmp_path)}, record, logging.getLogger("message"))
     assert least <= record.info["test_return_mean"][-1] <= most
 
 
