@@ -4,15 +4,19 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from learners import REGISTRY as learners
+from modules.agents import REGISTRY as agents
 from utils.config.merging import CONFIG_DIR, config_names, shared_defaults
 from utils.files.yaml_files import load_yaml
 
 CHOICES, CONTINUOUS, OF_ENTITIES = "choices", "continuous", "of entities"
-ONE_AGENT = "one agent"
-# groups of presets in their order, by the trait `kind` of learners
+ONE_AGENT, COMMUNICATION = "one agent", "communication"
+# critics that see what one agent sees
+OF_ONE = ("own", "q_own", "quantiles_own", "trunk")
+# groups of presets in their order, by the trait `kind` of learners, and by what agents see and hear
 KINDS = {
     "value decomposition": "Value decomposition, and values of each agent",
     "policy gradients": "Policy gradients",
+    COMMUNICATION: "Messages between agents",
     "actor-critic": "Actor-critic from a replay buffer",
     ONE_AGENT: "One agent, or each of several for itself",
     # of plugins
@@ -60,8 +64,10 @@ def group_of(name: str, config: Mapping[str, Any]) -> str:
     if program := PROGRAMS.get(name.partition("_")[0]):
         return program
     kind = learners.entry(config["learner"]).traits.get("kind")
+    if config["agent"] in agents and agents.entry(config["agent"]).traits.get("communicates"):
+        return KINDS[COMMUNICATION]
     # a network of one agent has nothing to tell it from others
-    alone = not config["obs_agent_id"] and config["mac"] != "entity_mac" and config["critic"] in ("own", "q_own")
+    alone = not config["obs_agent_id"] and config["mac"] in ("policy_mac", "actor_mac") and config["critic"] in OF_ONE
     return KINDS[ONE_AGENT if alone else kind if kind in KINDS else None]
 
 

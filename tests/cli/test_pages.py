@@ -97,6 +97,8 @@ def test_algorithms_are_listed_by_what_they_are():
     assert group["qplex"] == group["iql"] == KINDS["value decomposition"]
     assert group["mappo"] == group["ippo_lbf"] == group["enn_ppo"] == KINDS["policy gradients"]
     assert group["masac"] == KINDS["actor-critic"] and group["td3"] == group["trpo"] == KINDS["one agent"]
+    assert group["tqc"] == group["ppo_recurrent"] == KINDS["one agent"] and group["ippo"] == KINDS["policy gradients"]
+    assert group["tarmac"] == KINDS["communication"]
     assert group["epymarl_mappo"] == PROGRAMS["epymarl"]
     assert KINDS[None] not in group.values()
 
