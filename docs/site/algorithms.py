@@ -6,7 +6,7 @@ Those of parameter files have their panel in place of curves.
 import ast
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,12 @@ Test returns of the command above, one seed: a first look, not a comparison
 (`./muster suite run docs/algorithms/presets.yaml` runs those of all presets)."""
 
 
-def write_pages(folder: Path, documented: Callable[..., str]) -> None:
+def write_pages(folder: Path, documented: Callable[..., str], only: Collection[str] = ()) -> None:
     """Write a page for each preset, and the list of them.
 
     Args:
         documented: the directive for the docstring of a learner, `module:Class`.
+        only: the presets that get a page; (): all.
     """
     folder.mkdir(exist_ok=True)
     curves = _by_algorithm(DOCS / "tables")
@@ -48,6 +49,9 @@ def write_pages(folder: Path, documented: Callable[..., str]) -> None:
     lines = []
     for name in sorted([*config_names("algs"), *parameter_names()]):
         head = _file(name).read_text().splitlines()[0].strip('#" ')
+        if only and name not in only:
+            lines.append(f"| {name} | {head} |")
+            continue
         lines.append(f"| [{name}]({name}.md) | {head} |")
         text = page(name, head, first_runs.get(name, []), bool(curves.get(name)))
         for ending, runs in (("_first", first_runs.get(name)), ("", curves.get(name))):

@@ -1,6 +1,8 @@
 """`make docs`: the pages of docs/ as a site, with a page for each algorithm and for the programming interface.
 
-Usage: python docs/site/build.py [FOLDER]     (default: build/site; the front page is FOLDER/index.html)
+Usage: python docs/site/build.py [FOLDER [PRESET...]]     (default: build/site; the front page is FOLDER/index.html)
+
+With names of presets, only these have pages: for a quick look.
 """
 
 import re
@@ -15,6 +17,8 @@ sys.path.insert(0, str(ROOT / "src"))
 
 import algorithms  # noqa: E402 - of this folder
 import notebooks  # noqa: E402
+
+from utils.config.merging import config_names, parameter_names  # noqa: E402
 
 DOCS, SITE = ROOT / "docs", ROOT / "docs" / "site"
 # the classes of the programming interface by page
@@ -43,8 +47,8 @@ INTERFACE = {
 }
 
 
-def build(target: Path) -> int:
-    """Write the site to a folder; what Sphinx returned, 0 without warnings."""
+def build(target: Path, presets: Sequence[str] = ()) -> int:
+    """Write the site to a folder, with pages of all `presets` or of these; what Sphinx returned, 0 without warnings."""
     pages = target.with_name(f"{target.name}_pages")
     for folder in (pages, target):
         shutil.rmtree(folder, ignore_errors=True)
@@ -53,7 +57,7 @@ def build(target: Path) -> int:
     for page in pages.rglob("*.md"):
         page.write_text(_linked(page.read_text()))
     notebooks.write_notebooks(ROOT / "examples", pages / "notebooks")
-    algorithms.write_pages(pages / "algorithms", _documented)
+    algorithms.write_pages(pages / "algorithms", _documented, presets)
     _write_interface(pages / "api")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-c", str(SITE), pages, target]
     return subprocess.run(command, check=False).returncode
@@ -89,8 +93,14 @@ def _documented(target: str, whole: bool = True) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """See the module."""
-    (folder,) = arguments or ["build/site"]
-    code = build(Path(folder).resolve())
+    folder, *presets = arguments or ["build/site"]
+    if unknown := set(presets) - {*config_names("algs"), *parameter_names()}:
+        print(
+            f"error: there is no preset {', '.join(sorted(unknown))}; ./muster list algorithms has all.",
+            file=sys.stderr,
+        )
+        return 2
+    code = build(Path(folder).resolve(), presets)
     print(f"The site is in {folder}: open {folder}/index.html" if code == 0 else "Sphinx found faults, see above.")
     return code
 
