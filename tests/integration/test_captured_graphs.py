@@ -17,6 +17,7 @@ CAPTURED = [
     ("sac", {}),
     ("sac", {"losses_first": True, "value_network": True, "tune_entropy": False}),
     ("masac", {}),
+    ("tqc", {}),
     ("hasac", {}),
     ("sac_discrete", {"critic": "q_central"}),
     ("ddpg", {}),

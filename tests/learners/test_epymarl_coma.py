@@ -19,7 +19,7 @@ def batch_for_epymarl():
 def test_one_step_of_the_critic_for_all_time_steps():
     """Errors of a step's agents are added; the policy's step has the entropy's share in it."""
     batch = batch_for_epymarl()
-    settings = {"critic_steps": "batch", "q_nstep": 2, "entropy_coef": 0.3}
+    settings = {"critic_steps": "batch", "q_nstep": 2, "entropy_coef": 0.3, "entropy_in_pg_loss": True}
     learner = make_learner(batch, mask_before_softmax=True, **settings)
     mask = valid_transitions(batch)
     actions = batch["actions"][:, :-1]
