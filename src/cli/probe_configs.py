@@ -140,6 +140,8 @@ def _budget(config: Mapping[str, Any]) -> dict[str, Any]:
     found["sample_transforms"] = [
         one for one in config.get("sample_transforms") or [] if not (isinstance(one, Mapping) and {*one} & {*OF_RACES})
     ]
+    if config["mac"] == "mat_mac":
+        found["lr"] = 0.001  # with more, a transformer whose agents decide in turn loses what it has learned
     if "epochs" in config:
         found["epochs"] = min(config["epochs"], 4)  # of more, this learning rate makes too much
     if config.get("epsilon") is not None:
