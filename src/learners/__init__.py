@@ -2,8 +2,8 @@
 
 from learners import logged
 from learners.actor_critic_options import ACTOR_CRITIC, COMA, LICA, PPO, RIIT, TRPO
+from learners.off_policy_options import DETERMINISTIC, SOFT, TRUNCATED
 from learners.options import (
-    DETERMINISTIC,
     DOUBLE_Q,
     EPOCHS,
     IQN,
@@ -15,12 +15,10 @@ from learners.options import (
     PAC_DCG,
     PYMARL2,
     Q_LAMBDA,
-    SOFT,
     STANDARDISE,
     TARGET_TEMPERATURE,
     TARGETS,
     TD_LAMBDA,
-    TRUNCATED,
     WEIGHTED,
 )
 from utils.config.options import Option

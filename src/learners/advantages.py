@@ -8,8 +8,9 @@ import torch.nn as nn
 from learners.n_step import n_step_targets
 from learners.q_targets import masked_mean
 from learners.standardisation import Standardisation, reward_count
+from learners.vtrace import vtrace
 from utils.numbers.running_statistics import ReturnScale, ValueNorm
-from utils.rl_utils import td_lambda_returns, terminations, valid_transitions, vtrace
+from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import choice_masks, chosen_fields, is_rollout
 
