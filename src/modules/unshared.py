@@ -16,7 +16,7 @@ LAST_BUT_ONE, FIRST = -2, 0
 
 
 class PerAgent(nn.Module):
-    """A layer of n agents: its parameters have a leading axis of n."""
+    """A layer of n agents: its parameters and buffers have a leading axis of n."""
 
     # the axis of rows in the inputs of more than two axes
     axis = LAST_BUT_ONE
@@ -26,11 +26,15 @@ class PerAgent(nn.Module):
         self.n_agents = len(layers)
         for name, _ in layers[0].named_parameters(recurse=False):
             self.register_parameter(name, nn.Parameter(th.stack([getattr(layer, name).detach() for layer in layers])))
+        for name, _ in layers[0].named_buffers(recurse=False):
+            self.register_buffer(name, th.stack([getattr(layer, name) for layer in layers]))
 
     def keep(self, i: int) -> None:
         """Become the layer of agent i alone, with weights `[1, ...]` in memory of their own."""
         for name, weight in list(self.named_parameters(recurse=False)):
             self.register_parameter(name, nn.Parameter(weight.detach()[i : i + 1].clone()))
+        for name, values in list(self.named_buffers(recurse=False)):
+            self.register_buffer(name, values[i : i + 1].clone())
         self.n_agents = 1
 
 
@@ -46,11 +50,7 @@ class AgentLinear(PerAgent):
 
     def forward(self, x: th.Tensor) -> th.Tensor:
         # replicas on other GPUs have their weights as plain attributes
-        bias = getattr(self, "bias", None)
-        if self.axis == FIRST and x.dim() > 2:
-            of_agents = linear(x.transpose(0, -2), self.weight, bias)
-            return of_agents.transpose(0, -2)
-        return linear(x, self.weight, bias)
+        return linear_of_rows(x, self.weight, getattr(self, "bias", None), self.axis)
 
 
 class AgentConv(PerAgent):
@@ -148,6 +148,13 @@ def linear(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = None) -> th
     rows = x.reshape(-1, weight.size(0), x.size(-1)).transpose(0, 1)
     out = th.bmm(rows, weight.mT) if bias is None else th.baddbmm(bias.unsqueeze(1), rows, weight.mT)
     return out.transpose(0, 1).reshape(*x.shape[:-1], weight.size(1))
+
+
+def linear_of_rows(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None, axis: int) -> th.Tensor:
+    """`linear` of inputs whose rows are in `axis`: `LAST_BUT_ONE` or `FIRST`."""
+    if axis == FIRST and x.dim() > 2:
+        return linear(x.transpose(0, -2), weight, bias).transpose(0, -2)
+    return linear(x, weight, bias)
 
 
 def linear_for_all(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = None) -> th.Tensor:
@@ -251,4 +258,5 @@ def _stack(network: Any, state: dict, prefix: str, *_others: Any) -> None:
 
 def _weights(network: nn.Module) -> list[tuple[PerAgent, str, str]]:
     layers = ((path, module) for path, module in network.named_modules() if isinstance(module, PerAgent))
-    return [(layer, path, name) for path, layer in layers for name, _ in layer.named_parameters(recurse=False)]
+    own = lambda layer: (*layer.named_parameters(recurse=False), *layer.named_buffers(recurse=False))  # noqa: E731
+    return [(layer, path, name) for path, layer in layers for name, _ in own(layer)]
