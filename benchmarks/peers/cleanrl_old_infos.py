@@ -3,7 +3,8 @@
     python cleanrl_old_infos.py ../cleanrl/cleanrl/sac_continuous_action.py --env-id=HalfCheetah-v5 --no-cuda
 
 Their files read what Gymnasium before 1.0 put in `infos`: `final_observation`, and `final_info` as a list with an entry
-of each environment. This gives them both, and prints each episode's return and step as one line of JSON.
+of each environment; and `TransformObservation` took no space. This gives them all, and prints each episode's return and
+step as one line of JSON.
 """
 
 import json
@@ -36,6 +37,13 @@ class OldInfos(gym.vector.SyncVectorEnv):
         return obs, rewards, terminations, truncations, infos
 
 
-gym.vector.SyncVectorEnv = OldInfos
+class OldTransform(gym.wrappers.TransformObservation):
+    """Does not ask for the space of what it returns, which is the environment's."""
+
+    def __init__(self, env, function):
+        super().__init__(env, function, env.observation_space)
+
+
+gym.vector.SyncVectorEnv, gym.wrappers.TransformObservation = OldInfos, OldTransform
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")

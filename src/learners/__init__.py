@@ -2,7 +2,7 @@
 
 from learners import logged
 from learners.actor_critic_options import ACTOR_CRITIC, COMA, LICA, PPO, RIIT, TRPO
-from learners.off_policy_options import DETERMINISTIC, SOFT, TRUNCATED
+from learners.off_policy_options import DETERMINISTIC, SOFT, TRUNCATED, WITHOUT_TARGETS
 from learners.options import (
     DOUBLE_Q,
     EPOCHS,
@@ -283,6 +283,17 @@ REGISTRY.declare(
     captured=True,
     logs=logged.TQC,
     options=TRUNCATED,
+)
+REGISTRY.declare(
+    "crossq_learner",
+    "learners.crossq_learner:CrossQLearner",
+    "SAC with batch renormalisation in its critics and without target networks: CrossQ, off-policy",
+    kind="actor-critic",
+    takes=("agent_rewards", "continuous", "branches", "other_actions"),
+    **{**FROM_TRANSITIONS, "values": "normalised_state_actions"},
+    captured=True,
+    logs=logged.SAC,
+    options=WITHOUT_TARGETS,
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -165,8 +165,7 @@ class OffPolicyLearner(BaseLearner):
 
     def _critic_loss(self, now: Transitions, log: bool) -> tuple[th.Tensor, dict[str, Any]]:
         """The critics' loss and its statistics; new priorities, where a sample has importance weights."""
-        targets = self.targets_of(now)
-        values = self.taken_values(now)
+        values, targets = self._values_and_targets(now)
         errors = values - targets
         loss = self._loss(errors, now)
         with th.no_grad():
@@ -181,6 +180,11 @@ class OffPolicyLearner(BaseLearner):
                 "q_taken_mean": masked_mean(values.mean(dim=0), now.mask),
                 "target_mean": masked_mean(targets, now.mask),
             }
+
+    def _values_and_targets(self, now: Transitions) -> tuple[th.Tensor, th.Tensor]:
+        """Of the actions that were taken `[E, B, n]`, and what they are to become."""
+        targets = self.targets_of(now)
+        return self.taken_values(now), targets
 
     def _loss(self, errors: th.Tensor, now: Transitions) -> th.Tensor:
         """The sum over estimates of their mean losses, from errors `[E, B, n]`."""

@@ -1,4 +1,4 @@
-"""The config keys of off-policy actor-critics: DDPG, SAC, TQC."""
+"""The config keys of off-policy actor-critics: DDPG, SAC, TQC, CrossQ."""
 
 from dataclasses import replace
 
@@ -62,6 +62,12 @@ SOFT = {
         False,
         "compute all losses, from one action drawn in each state, before any network changes (Digideep's first SAC); "
         "False: policy and values follow the critics' step",
+    ),
+}
+WITHOUT_TARGETS = {
+    **SOFT,
+    "target_update_interval_or_tau": replace(
+        BY_UPDATES, default=None, nullable=True, driven=False, kind=float, sentence="null: there are no target networks"
     ),
 }
 TRUNCATED = {

@@ -16,6 +16,12 @@ OPTIONS = {
     ),
     "optim_alpha": Option(SHARED, "RMSprop's smoothing constant; the others do not use it", at_least=0, at_most=1),
     "optim_eps": Option(SHARED, "term added to the optimiser's denominator", at_least=0),
+    "optim_beta1": Option(
+        SHARED,
+        "share of the past in the mean of gradients (Adam and RAdam; RMSprop does not use it)",
+        at_least=0,
+        at_most=0.9999,
+    ),
     "grad_norm_clip": Option(
         SHARED, "gradients with a larger L2 norm are scaled down to it", kind=float, above=0, driven=True
     ),

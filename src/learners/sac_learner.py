@@ -92,6 +92,17 @@ class SACLearner(OffPolicyLearner):
         """What all estimates together say, from `[E, ...]`: the least."""
         return values.amin(dim=0)
 
+    def _following_actions(self, now: Transitions) -> tuple[th.Tensor, th.Tensor]:
+        """Drawn at step 1, `[B, n, K]`, and their log-probabilities `[B, n]`, the team's with `team_entropy`."""
+        policy = self.mac.policy_at(now.batch, 1)
+        if self.mac.continuous:
+            units, log_prob, _ = self._drawn(policy)
+        else:
+            probs, log_probs = choices_of(policy)
+            units = self._choices_drawn(probs)
+            log_prob = (log_probs * units).sum(dim=-1)
+        return units, log_prob.sum(dim=-1, keepdim=True) if self.args.team_entropy else log_prob
+
     @staticmethod
     def _of_others(x: th.Tensor) -> th.Tensor:
         """For each agent, the sum over the others, `[B, n]`."""

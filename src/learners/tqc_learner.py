@@ -7,7 +7,7 @@ import torch as th
 from learners.off_policy import Transitions
 from learners.q_targets import masked_mean
 from learners.quantile_loss import quantile_huber
-from learners.sac_learner import SACLearner, choices_of
+from learners.sac_learner import SACLearner
 from modules.agents.iqn_agent import fixed_fractions
 from utils.errors import ConfigError
 
@@ -46,15 +46,7 @@ class TQCLearner(SACLearner):
     @th.no_grad()
     def targets_of(self, now: Transitions) -> th.Tensor:
         """r + gamma (z - alpha log pi(a' | s')) for each quantile z that is kept, `[K, B, n]` (eq. 10)."""
-        policy = self.mac.policy_at(now.batch, 1)
-        if self.mac.continuous:
-            units, log_prob, _ = self._drawn(policy)
-        else:
-            probs, log_probs = choices_of(policy)
-            units = self._choices_drawn(probs)
-            log_prob = (log_probs * units).sum(dim=-1)
-        if self.args.team_entropy:
-            log_prob = log_prob.sum(dim=-1, keepdim=True)
+        units, log_prob = self._following_actions(now)
         quantiles = self.of_actions(now, 1, self.values(now, 1, units, target=True), units)
         pooled = quantiles.movedim(-1, 1).flatten(0, 1)
         kept = pooled.sort(dim=0).values[: self._kept]

@@ -18,6 +18,7 @@ CAPTURED = [
     ("sac", {"losses_first": True, "value_network": True, "tune_entropy": False}),
     ("masac", {}),
     ("tqc", {}),
+    ("crossq", {}),
     ("hasac", {}),
     ("sac_discrete", {"critic": "q_central"}),
     ("ddpg", {}),

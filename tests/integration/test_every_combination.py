@@ -113,7 +113,7 @@ def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algo
 @pytest.mark.parametrize("environment", sorted(CONTINUOUS))
 @pytest.mark.parametrize(
     "algorithm",
-    "ddpg td3 sac sac_v1 tqc maddpg matd3 facmac masac haddpg hatd3 hasac ppo mappo happo hatrpo mat".split(),
+    "ddpg td3 sac sac_v1 tqc crossq maddpg matd3 facmac masac haddpg hatd3 hasac ppo mappo happo hatrpo mat".split(),
 )
 def test_every_kind_of_policy_trains_on_continuous_actions(tmp_path, monkeypatch, algorithm, environment):
     changes = {"runner": "episode", "env_args": CONTINUOUS[environment]}

@@ -240,7 +240,8 @@ PERMUTED = Most(rest=(1, 13))
 # each turn sends the random numbers of its policy's steps
 TRANSITIONS_IN_TURN = Most(decision=(1, 2.25), update=(0, 4))
 COUNTS = {
-    **dict.fromkeys(("td3", "matd3", "facmac", "sac", "sac_mujoco", "tqc", "masac"), ONE_STEP),
+    **dict.fromkeys(("td3", "ddpg_mujoco", "matd3", "facmac", "iddpg"), ONE_STEP),
+    **dict.fromkeys(("sac", "sac_mujoco", "tqc", "crossq", "masac", "isac"), ONE_STEP),
     **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
     **dict.fromkeys(("ippo", "mappo", "mappo_mpe", "mat", "mat_dec"), MINIBATCHES),
     **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),

@@ -158,6 +158,22 @@ REGISTRY.declare(
     takes=("no_state",),
 )
 REGISTRY.declare(
+    "q_own_normalised",
+    "modules.critics.normalised_values:NormalisedActionValues",
+    "values of an agent's observation and action, with batch renormalisation (CrossQ)",
+    options=ACTION_VALUES,
+    values="normalised_state_actions",
+    takes=("no_state",),
+)
+REGISTRY.declare(
+    "q_central_normalised",
+    "modules.critics.normalised_values:CentralNormalisedValues",
+    "values of the state and the actions of all agents, with batch renormalisation (CrossQ)",
+    options=ACTION_VALUES,
+    values="normalised_state_actions",
+    takes=("no_state",),
+)
+REGISTRY.declare(
     "q_central",
     "modules.critics.action_values:CentralActionValues",
     "values of the state and the actions of all agents (MADDPG, MASAC)",

@@ -60,6 +60,7 @@ class ActionValueCritic(nn.Module):
     """
 
     central = False
+    kind_of_layers: type[Layers] = Layers
 
     def __init__(self, scheme, args):
         super().__init__()
@@ -78,7 +79,7 @@ class ActionValueCritic(nn.Module):
         sets = 1 if args.share_critic_params else self.n_agents
         width = args.critic_hidden_dim
         sizes = [seen + actions + self.n_agents * self._agent_id, width, width, self._numbers()]
-        self.layers = Layers(sizes, args.critics, sets, args.critic_last_range)
+        self.layers = self.kind_of_layers(sizes, args.critics, sets, args.critic_last_range)
 
     def forward(
         self, field: Field, taken: th.Tensor, own: th.Tensor | None = None, estimates: slice = slice(None)
@@ -91,10 +92,16 @@ class ActionValueCritic(nn.Module):
             own: those that each agent takes itself instead, while the others act as in `taken`; None: the same.
             estimates: which of the E.
         """
-        x = self._inputs(field, taken, taken if own is None else own)
+        x = self._by_sets(self._inputs(field, taken, taken if own is None else own))
+        return self._of_agents(divided(self.layers, x, estimates, axis=1, out_axis=2))
+
+    def _by_sets(self, x: th.Tensor) -> th.Tensor:
+        """`[B, n, I]` as rows of each set of weights, `[sets, N, I]`."""
+        return x.flatten(0, 1).unsqueeze(0) if self.args.share_critic_params else x.transpose(0, 1)
+
+    def _of_agents(self, values: th.Tensor) -> th.Tensor:
+        """What `forward` returns, of outputs `[E, sets, N, numbers]`."""
         shared = self.args.share_critic_params
-        x = x.flatten(0, 1).unsqueeze(0) if shared else x.transpose(0, 1)
-        values = divided(self.layers, x, estimates, axis=1, out_axis=2)
         values = values.squeeze(1).unflatten(1, (-1, self.n_agents)) if shared else values.transpose(1, 2)
         return self._shaped(values)
 

@@ -16,14 +16,15 @@ def build_optimiser(params, lr: float, args) -> Optimizer:
         ValueError: another name.
     """
     capturable = args.cuda_graphs == "on" and kind_of(args.device) == CUDA
+    betas = args.optim_beta1, 0.999
     optimiser: Optimizer
     if args.optimizer == "rmsprop":
         more = {"alpha": args.optim_alpha, "foreach": True}
         optimiser = RMSprop(params, lr=lr, eps=args.optim_eps, capturable=capturable, **more)
     elif args.optimizer == "adam":
-        optimiser = Adam(params, lr=lr, eps=args.optim_eps, fused=True, capturable=capturable)
+        optimiser = Adam(params, lr=lr, betas=betas, eps=args.optim_eps, fused=True, capturable=capturable)
     elif args.optimizer == "radam":
-        optimiser = RAdam(params, lr=lr, eps=args.optim_eps, foreach=True, capturable=capturable)
+        optimiser = RAdam(params, lr=lr, betas=betas, eps=args.optim_eps, foreach=True, capturable=capturable)
     else:
         raise ValueError(f"optimizer is 'rmsprop', 'adam' or 'radam', not '{args.optimizer}'")
     optimiser.register_load_state_dict_post_hook(_stay_capturable)
