@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from controllers.prepared import PreparedPasses
 from controllers.unroll import all_steps, sequences_with_starts
 from envs.contract.fields import EXPLORES
 from modules.agents import REGISTRY as agent_REGISTRY
+from modules.noisy import acting_noise, noisy_layers
 from modules.policies.distributions import Categorical, Joint
 from modules.unshared import unshare
 from utils.config.merging import with_defaults
@@ -82,6 +84,7 @@ class BasicMAC(OneNetwork):
         self.action_selector = self._build_selector()
         self.hidden_states = None
         self._prepared = PreparedPasses(self)
+        self._noisy = bool(noisy_layers(self.agent))
 
     def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False):
         """Actions at step `t_ep` of the episodes `bs`: int64 `[len(bs), n]`. No gradient is kept.
@@ -145,7 +148,9 @@ class BasicMAC(OneNetwork):
         """As `forward`, by the prepared pass of the network if it has one (`controllers.prepared`)."""
         advanced = self._prepared.step(batch, t, self.hidden_states)
         if advanced is None:
-            return self.forward(batch, t, test_mode=test_mode)
+            noise = acting_noise(self.agent, test_mode) if self._noisy else nullcontext()
+            with noise:
+                return self.forward(batch, t, test_mode=test_mode)
         outputs, self.hidden_states = advanced
         if self.agent_output_type != "pi_logits" and type(self)._finish_outputs is BasicMAC._finish_outputs:
             return outputs  # as they are

@@ -15,6 +15,7 @@ from learners.figures import Figure, figure
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from learners.quantile_loss import SelfLossScale, projected, quantile_huber
 from modules.agents.iqn_agent import IQNAgent, fixed_fractions, mirrored_fractions
+from modules.noisy import put_noise
 from utils.errors import ConfigError
 from utils.rl_utils import discount_of, rewards_of, terminations, valid_transitions
 from utils.tensors.optimisers import build_optimiser
@@ -135,6 +136,8 @@ class IQNLearner(BaseLearner):
         self, batch: Any, log: bool, *means: Figure
     ) -> tuple[dict[str, Figure], th.Tensor | None, tuple[Figure, ...]]:
         """A gradient step; returns its statistics, new priorities, and the self-loss's running means after `means`."""
+        for mac in (self.mac, self.target_mac):
+            put_noise(mac.agent, lambda shape: self._noise(shape, batch["filled"].device))
         now = self.distributions(batch)
         losses = self._losses(now)
         weights = batch["weights"].unsqueeze(1) if "weights" in batch.scheme else 1.0
@@ -194,9 +197,13 @@ class IQNLearner(BaseLearner):
         mask = valid_transitions(batch, by_agent=True)[:, 0].expand(-1, n)
         return Distributions(values, taus, targets, target_taus, means, target_means, mask)
 
+    def _noise(self, shape: tuple[int, ...], device: th.device) -> th.Tensor:
+        """Standard normal numbers of NumPy's."""
+        return self.made(lambda: np.random.standard_normal(shape).astype(np.float32), device)
+
     @th.no_grad()
     def test_loss(self, batch: Any) -> float:
-        """The mean loss on a sample that is not learned from."""
+        """The mean loss on a sample that is not learned from, of the noise of the last update if there is any."""
         now = self.distributions(batch)
         return float(masked_mean(self._losses(now), now.mask))
 

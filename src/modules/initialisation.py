@@ -5,6 +5,7 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
+from modules.noisy import NoisyLinear
 from modules.unshared import AgentGRUCell, AgentLinear, AgentLSTMCell
 
 # of layers before a rectifier
@@ -15,13 +16,15 @@ def orthogonal_layer(layer: Any, gain: float, generator: th.Generator | None = N
     """An orthogonal matrix, or that of each agent, scaled by `gain`, and biases of 0.
 
     Args:
-        layer: linear or a convolution.
+        layer: linear or a convolution; of a noisy layer, it is the means that are set.
         generator: of the random numbers; None: torch's global one.
     """
-    for weight in _matrices(layer.weight):
+    noisy = isinstance(layer, NoisyLinear)
+    weights, bias = (layer.weight_mu, layer.bias_mu) if noisy else (layer.weight, layer.bias)
+    for weight in _matrices(weights):
         nn.init.orthogonal_(weight, gain, generator)
-    if layer.bias is not None:
-        nn.init.zeros_(layer.bias)
+    if bias is not None:
+        nn.init.zeros_(bias)
 
 
 def orthogonal(network: nn.Module, last_gain: float, gain: float = RELU_GAIN) -> None:

@@ -1,5 +1,9 @@
 """Linear layers whose weights are noisy, so that a network explores by itself (NoisyNet, Fortunato et al. 2018)."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
@@ -87,11 +91,39 @@ class AgentNoisyLinear(_Noisy, PerAgent):
 KINDS[NoisyLinear] = AgentNoisyLinear
 
 
+def noisy_layers(network: Any) -> list[Any]:
+    """Those of a network; none of what is no module."""
+    return [layer for layer in network.modules() if isinstance(layer, _Noisy)] if isinstance(network, nn.Module) else []
+
+
 def reset_noise(network: nn.Module) -> None:
     """Draw the noise of all noisy layers of a network again."""
-    for module in network.modules():
-        if isinstance(module, _Noisy):
-            module.reset_noise()
+    for layer in noisy_layers(network):
+        layer.reset_noise()
+
+
+def put_noise(network: nn.Module, draw: Callable[[tuple[int, ...]], th.Tensor]) -> None:
+    """Give all noisy layers of a network the noise that `draw` returns for its shape, standard normal numbers."""
+    for layer in noisy_layers(network):
+        for noise in (layer.noise_in, layer.noise_out):
+            noise.copy_(draw(tuple(noise.shape)))
+
+
+@contextmanager
+def acting_noise(network: nn.Module, test_mode: bool) -> Iterator[None]:
+    """In this block a decision is made: in tests by the means of noisy weights, else by new noise."""
+    if not test_mode:
+        reset_noise(network)
+        yield
+        return
+    layers = noisy_layers(network)
+    for layer in layers:
+        layer.eval()
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.train()
 
 
 def _scaled(noise: th.Tensor) -> th.Tensor:

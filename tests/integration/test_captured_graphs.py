@@ -28,7 +28,7 @@ CAPTURED = [
     ("iqn", {"self_loss_scaling": True}),
     ("qr_dqn", {}),
     # RAdam counts its steps in float32 there, which moves the first ones
-    ("c51", {"optimizer": "adam"}),
+    ("rainbow", {"optimizer": "adam"}),
 ]
 LONGER = {"t_max": 120, "epochs": 4, "rollout_steps": 8}
 

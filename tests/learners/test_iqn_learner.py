@@ -1,6 +1,7 @@
 """IQN, QR-DQN and C51: targets, losses and updates against loops."""
 
 import copy
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch as th
 from components.sampling.fields import with_more
 from learners.iqn_learner import SoftReset
 from modules.agents.iqn_agent import mirrored_fractions
+from modules.noisy import noisy_layers
 from small_learners import ENDS
 from small_learners import iqn_learner as make_learner
 from small_learners import iqn_sample as sample
@@ -211,3 +213,29 @@ def test_other_agents_and_odd_numbers_are_refused():
         make_learner(distribution="categorical", self_loss_scaling=True)
     with pytest.raises(ConfigError, match="quantiles=5: an even number"):
         make_learner(quantiles=5)
+
+
+def test_noisy_heads_explore_and_learn_how_much():
+    learner, mac = make_learner(distribution="categorical", quantiles=5, noisy_std=0.5)
+    batch = sample()
+    tests = [mac._acting_outputs(batch, 0, test_mode=True) for _ in range(2)]
+    plays = [mac._acting_outputs(batch, 0, test_mode=False) for _ in range(2)]
+    assert th.equal(*tests) and not th.isclose(*plays).any() and not th.isclose(tests[0], plays[0]).any()
+    assert all(layer.training for layer in noisy_layers(mac.agent))
+    # both networks have noise of their own, NumPy's, in each update
+    seen, state = [noise_of(mac, learner.target_mac)], th.get_rng_state()
+    learner.distributions = lambda batch, plain=learner.distributions: (
+        seen.append(noise_of(mac, learner.target_mac)) or plain(batch)
+    )
+    sigmas = [layer.weight_sigma.clone() for layer in noisy_layers(mac.agent)]
+    learner.train(batch, 0, 0)
+    learner.train(batch, 0, 0)
+    assert th.equal(state, th.get_rng_state())
+    noises = [*seen[0][:1], *seen[1], *seen[2]]
+    assert not any(th.isclose(x, y).any() for x, y in combinations(noises, 2))
+    assert all((x != layer.weight_sigma).any() for x, layer in zip(sigmas, noisy_layers(mac.agent), strict=True))
+
+
+def noise_of(*macs):
+    """All numbers of the noise of each."""
+    return [th.cat([layer.noise_in for layer in noisy_layers(mac.agent)]).clone() for mac in macs]

@@ -84,6 +84,14 @@ REGISTRY.declare(
         ),
         "tau_features": Option(64, "cosines of a quantile's fraction", at_least=1, at_most=WIDTH, resume=SHAPES),
         "head_dim": Option(128, "units of the advantage and the value head", at_least=1, at_most=WIDTH, resume=SHAPES),
+        "noisy_std": Option(
+            0.0,
+            "deviation of the heads' noisy weights at first, times the root of a layer's inputs (0.5 in the paper), by "
+            "which agents explore; 0: no noise",
+            at_least=0,
+            at_most=10,
+            resume=SHAPES,
+        ),
         "dueling": Option(True, "a head for the state's value beside that for advantages", resume=SHAPES),
         "value_min": Option(-10.0, "categorical: the least value"),
         "value_max": Option(10.0, "categorical: the largest value"),

@@ -14,6 +14,7 @@ from modules.agents.agent import Agent
 from modules.agents.cnn_agent import require_pixels
 from modules.agents.prepared import PreparedStep, through
 from modules.initialisation import orthogonal_layer
+from modules.noisy import NoisyLinear
 from modules.pictures import convolutions, features, smallest, with_channels_first
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
@@ -35,7 +36,8 @@ class IQNAgent(Agent):
     - "quantiles" (QR-DQN): `quantiles` outputs for each action, of the fractions (k + 1/2) / `quantiles`.
     - "categorical" (C51): logits of `quantiles` atoms between `value_min` and `value_max`.
 
-    An advantage and a value head (Wang et al. 2016), Q = V + A - mean A. Weights are orthogonal at first.
+    An advantage and a value head (Wang et al. 2016), Q = V + A - mean A. Weights are orthogonal at first, and with
+    `noisy_std` those of the heads are noisy (Fortunato et al. 2018).
 
     Args:
         input_shape: of each part of the inputs, by name.
@@ -68,10 +70,15 @@ class IQNAgent(Agent):
         self.embedding = nn.Linear(args.tau_features, size) if self.implicit else None
         # numbers that the heads give for each action
         self.outputs = 1 if self.implicit else args.quantiles
-        self.advantage1, self.advantage2 = nn.Linear(size, head), nn.Linear(head, args.n_actions * self.outputs)
-        self.value1 = nn.Linear(size, head) if args.dueling else None
-        self.value2 = nn.Linear(head, self.outputs) if args.dueling else None
+        self.advantage1, self.advantage2 = self._layer(size, head), self._layer(head, args.n_actions * self.outputs)
+        self.value1 = self._layer(size, head) if args.dueling else None
+        self.value2 = self._layer(head, self.outputs) if args.dueling else None
         self.initialise()
+
+    def _layer(self, inputs: int, outputs: int) -> nn.Module:
+        """Of a head."""
+        noise = self.args.noisy_std
+        return NoisyLinear(inputs, outputs, noise) if noise else nn.Linear(inputs, outputs)
 
     @property
     def atoms(self) -> th.Tensor | None:
@@ -79,7 +86,7 @@ class IQNAgent(Agent):
         if self.args.distribution != "categorical":
             return None
         low, high = self.args.value_min, self.args.value_max
-        return th.linspace(low, high, self.outputs, device=self.advantage2.weight.device)
+        return th.linspace(low, high, self.outputs, device=next(self.parameters()).device)
 
     def initialise(self, generator: th.Generator | None = None) -> None:
         """New orthogonal weights."""
@@ -96,7 +103,7 @@ class IQNAgent(Agent):
 
     def init_hidden(self) -> th.Tensor:
         """Zeros `[1, rnn_hidden_dim]`: the contract of an agent has a hidden state."""
-        return self.advantage2.weight.new_zeros(1, self.args.rnn_hidden_dim)
+        return next(self.parameters()).new_zeros(1, self.args.rnn_hidden_dim)
 
     def forward(self, inputs, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
         """The mean of `acting_quantiles` values of each action `[N, A]`, of random fractions, and `hidden_state`."""
