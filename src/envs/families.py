@@ -131,7 +131,14 @@ FAMILIES = (
     ),
     Family("MuJoCo", ("mujoco",), 'pip install "gymnasium[mujoco]"', "gymnasium", "key=HalfCheetah-v5"),
     Family("Box2D", ("Box2D",), 'pip install "gymnasium[box2d]"', "gymnasium", "key=CarRacing-v3"),
-    Family("Atari", ("ale_py",), 'pip install "gymnasium[atari]"', "gymnasium", "key=ale_py:ALE/Pong-v5", "ALE/.*"),
+    Family(
+        "Atari",
+        ("ale_py",),
+        'pip install "gymnasium[atari]"',
+        "gymnasium",
+        "key=ale_py:ALE/Pong-v5",
+        r"ALE/.*|\w+NoFrameskip-v4",
+    ),
     Family(
         "MiniGrid",
         ("minigrid",),

@@ -5,7 +5,7 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
-from modules.noisy import NoisyLinear
+from modules.noisy import AgentNoisyLinear, NoisyLinear
 from modules.unshared import AgentGRUCell, AgentLinear, AgentLSTMCell
 
 # of layers before a rectifier
@@ -19,7 +19,7 @@ def orthogonal_layer(layer: Any, gain: float, generator: th.Generator | None = N
         layer: linear or a convolution; of a noisy layer, it is the means that are set.
         generator: of the random numbers; None: torch's global one.
     """
-    noisy = isinstance(layer, NoisyLinear)
+    noisy = isinstance(layer, NoisyLinear | AgentNoisyLinear)
     weights, bias = (layer.weight_mu, layer.bias_mu) if noisy else (layer.weight, layer.bias)
     for weight in _matrices(weights):
         nn.init.orthogonal_(weight, gain, generator)

@@ -67,6 +67,7 @@ if __name__ == "__main__":
         "trackmania",
         "dots",
         "smaclite",
+        "atari",
         "gymma",
         "pettingzoo",
         "jax",

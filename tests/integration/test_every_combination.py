@@ -49,7 +49,7 @@ def short_battles(monkeypatch):
 
 
 # they need a game, a simulator or a package; gymma and pettingzoo play what mpe plays
-OTHERS = ("sc2", "trackmania", "dots", "smaclite", "gymma", "pettingzoo", "jax")
+OTHERS = ("sc2", "trackmania", "dots", "smaclite", "gymma", "pettingzoo", "jax", "atari")
 SMALL_ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith(OTHERS)]
 RACES = [name for name in SMALL_ENVIRONMENTS if name.startswith("skirmish_v2")]
 

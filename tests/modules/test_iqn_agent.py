@@ -106,6 +106,25 @@ def test_pictures_pass_their_own_head(shape):
     np.testing.assert_allclose(agent.encode(inputs)[:, :128].detach(), picture.detach(), atol=1e-5)
 
 
+def test_layers_of_dqn():
+    agent = make_agent({"camera": (4, 84, 84)}, picture_layers="dqn")
+    shapes = [tuple(layer.weight.shape) for layer in agent.convs["camera"] if hasattr(layer, "weight")]
+    assert shapes == [(32, 4, 8, 8), (64, 32, 4, 4), (64, 64, 3, 3)] and agent.advantage1.in_features == 3136
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_means_of_noisy_heads_are_orthogonal_too(separate):
+    agent = make_agent(noisy_std=0.5)
+    if separate:
+        unshare(agent, 2, "agents")
+        agent.initialise()
+    weights = agent.advantage2.weight_mu.detach().double().view(-1, 3, 5)
+    assert len(weights) == (2 if separate else 1) and not agent.advantage2.bias_mu.any()
+    for weight in weights:
+        np.testing.assert_allclose(weight @ weight.T, np.eye(3), atol=1e-5)
+    assert th.allclose(agent.advantage2.weight_sigma, th.tensor(0.5 / 5**0.5))
+
+
 def test_only_pictures_and_small_ones():
     agent = make_agent({"camera": (1, 42, 42)})
     assert agent.encode(SimpleNamespace(observations={"camera": th.rand(2, 1, 42, 42)}, others=None)).shape == (2, 128)

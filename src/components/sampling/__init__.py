@@ -198,6 +198,14 @@ REGISTRY.declare(
     needs=("reward", "terminated", "truncated"),
 )
 REGISTRY.declare(
+    "clip_rewards",
+    "components.sampling.normalise:clip_rewards",
+    "rewards within bounds, as of Atari's games; statistics and tests have them as they are",
+    options={"most": Option(1.0, "rewards are kept between -most and most", kind=float, above=0)},
+    takes=("columns", "steps"),
+    needs=("reward",),
+)
+REGISTRY.declare(
     "check_nan",
     "components.sampling.debugging:check_nan",
     "stops at a number that is not finite, and names transform, file, field and index",

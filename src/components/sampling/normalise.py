@@ -76,3 +76,8 @@ class ScaleRewards:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._scale.load_state_dict(state["scale"])
         self._returns = dict(state["returns"])
+
+
+def clip_rewards(batch: EpisodeBatch, context: Any, most: float) -> EpisodeBatch:
+    """Rewards between -most and most (Mnih et al. 2015)."""
+    return with_more(batch, {"reward": batch["reward"].clamp(-most, most)})

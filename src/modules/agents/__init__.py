@@ -93,6 +93,12 @@ REGISTRY.declare(
             resume=SHAPES,
         ),
         "dueling": Option(True, "a head for the state's value beside that for advantages", resume=SHAPES),
+        "picture_layers": Option(
+            "linesight",
+            "convolutions over pictures: linesight (four) or dqn (the three of DQN on Atari)",
+            choices=("linesight", "dqn"),
+            resume=SHAPES,
+        ),
         "value_min": Option(-10.0, "categorical: the least value"),
         "value_max": Option(10.0, "categorical: the largest value"),
     },

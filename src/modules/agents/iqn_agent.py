@@ -19,8 +19,11 @@ from modules.pictures import convolutions, features, smallest, with_channels_fir
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
 
-# channels, width and stride of each layer over a picture
-LAYERS = ((16, 4, 2), (32, 4, 2), (64, 3, 2), (32, 3, 1))
+# channels, width and stride of each layer over a picture: Linesight's, and DQN's (Mnih et al. 2015)
+LAYERS = {
+    "linesight": ((16, 4, 2), (32, 4, 2), (64, 3, 2), (32, 3, 1)),
+    "dqn": ((32, 8, 4), (64, 4, 2), (64, 3, 1)),
+}
 LEAK = 0.01
 GAIN = math.sqrt(2 / (1 + LEAK**2))
 # N agents, Q quantiles (or atoms), A actions
@@ -29,7 +32,7 @@ GAIN = math.sqrt(2 / (1 + LEAK**2))
 class IQNAgent(Agent):
     """Values of quantiles of the return of each action; acting goes by their mean.
 
-    Pictures pass four convolutions, all other inputs two linear layers. By `distribution`:
+    Pictures pass convolutions, all other inputs two linear layers. By `distribution`:
 
     - "implicit" (IQN): the features are multiplied by an embedding of a quantile's fraction tau,
       leaky_relu(W cos(pi i tau)), i = 1 to `tau_features`; fractions are drawn at random.
@@ -52,10 +55,11 @@ class IQNAgent(Agent):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self._pictures = {key: shape for key, shape in input_shape.items() if len(shape) == 3}
-        require_pixels("iqn", self._pictures, smallest(LAYERS))
+        layers = LAYERS[args.picture_layers]
+        require_pixels("iqn", self._pictures, smallest(layers))
         self.convs = nn.ModuleDict(
             {
-                key.replace(".", "_"): convolutions(shape, LAYERS, lambda: nn.LeakyReLU(LEAK))
+                key.replace(".", "_"): convolutions(shape, layers, lambda: nn.LeakyReLU(LEAK))
                 for key, shape in self._pictures.items()
             }
         )
@@ -63,7 +67,7 @@ class IQNAgent(Agent):
         width, head = args.rnn_hidden_dim, args.head_dim
         self.fc1 = nn.Linear(numbers, width) if numbers else None
         self.fc2 = nn.Linear(width, width) if numbers else None
-        size = sum(features(shape, LAYERS) for shape in self._pictures.values()) + (width if numbers else 0)
+        size = sum(features(shape, layers) for shape in self._pictures.values()) + (width if numbers else 0)
         self.implicit = args.distribution == "implicit"
         if args.distribution == "categorical" and args.value_min >= args.value_max:
             raise ConfigError(f"value_min={args.value_min} must be below value_max={args.value_max}.")

@@ -168,6 +168,14 @@ def test_rewards_are_scaled_by_the_deviation_of_returns_so_far():
     np.testing.assert_allclose(found["reward"], second["reward"] / np.std(returns), rtol=1e-5)
 
 
+def test_rewards_are_kept_within_bounds_and_those_of_the_batch_stay():
+    batch = random_batch([3, 5], 7)
+    before = batch["reward"].clone()
+    found = chain({"clip_rewards": {"most": 0.25}})(batch)["reward"]
+    np.testing.assert_allclose(found, np.clip(before.numpy(), -0.25, 0.25))
+    assert (before.abs() > 0.25).any() and th.equal(batch["reward"], before)
+
+
 class TestDebugging:
     def broken(self):
         batch = random_batch([2, 5], 7)
@@ -223,7 +231,15 @@ class TestDebugging:
 def test_every_unit_that_is_built_in_is_tried_here_or_elsewhere():
     """A new transform needs a test: this list is kept by hand."""
     tried = {"n_step", "returns", "gae", "last_chunk", "truncate", "flatten", "recurrent_minibatches"}
-    tried |= {"shuffled_minibatches", "normalise", "scale_rewards", "check_nan", "check_shape", "check_stats"}
+    tried |= {
+        "shuffled_minibatches",
+        "normalise",
+        "scale_rewards",
+        "clip_rewards",
+        "check_nan",
+        "check_shape",
+        "check_stats",
+    }
     tried |= {"next_states", "window"}  # tests/components/buffers/test_with_transforms.py
     tried |= {"mini_race", "potential_shaping", "random_crop", "normalise_image"}  # beside this file
     tried |= {"permuted_entities"}  # beside this file, too
