@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
-from epymarl_equals import ENDS, SEVERAL, errors_of, generated, ours, sizes_of, task_of, theirs
+from epymarl_equals import ENDS, SEVERAL, WEIGHTS, errors_of, generated, ours, sizes_of, task_of, theirs
 from utils.config.merging import config_names
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "family.md"
@@ -64,7 +64,8 @@ def cases() -> Iterator[Case]:
     """All presets of all families, and settings in which an original is another algorithm."""
     for preset in config_names("algs"):
         if preset.partition("_")[0] in FAMILIES and "_" in preset:
-            yield Case(preset, **{key: BY_MAP.get(preset, {}) for key in ("changes", "their_changes")})
+            both = BY_MAP.get(preset, {}) | WEIGHTS.get(preset, {})
+            yield Case(preset, changes=both, their_changes=both)
             if OWN_REWARDS.fullmatch(preset):
                 yield Case(preset, "a reward for each agent", individual=True)
     yield from SETTINGS
@@ -87,7 +88,7 @@ def rows_of(family: str, chosen: list[Case], folder: Path) -> Iterator[tuple[Cas
     mine, tasks = [], []
     for case in chosen:
         for ends in ENDS:
-            batch = generated(ends, case.individual, sizes_of(case.preset), SEVERAL.get(case.preset, 1))
+            batch = generated(ends, case.individual, sizes_of(case.preset), SEVERAL.get(case.preset, 1), case.preset)
             mine.append(ours(case.preset, batch, UPDATES, **case.changes))
             tasks.append(task_of(case.preset, batch, mine[-1][0], UPDATES, **case.their_changes))
     with tempfile.TemporaryDirectory() as place:

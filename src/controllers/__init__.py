@@ -57,21 +57,29 @@ INPUTS = {
         False, "batches keep agents' memory after each decision, as the field hidden_state", resume=EXPERIENCE
     ),
 }
+BASIC = {
+    **INPUTS,
+    "action_selector": Option(
+        SHARED,
+        "how actions are chosen from the agent's outputs (registry: action selectors)",
+        reaches=NOWHERE,
+    ),
+    "mask_before_softmax": Option(
+        True, "pi_logits: give illegal actions probability 0 before the softmax, not after it"
+    ),
+}
 REGISTRY.declare(
     "basic_mac",
     "controllers.basic_controller:BasicMAC",
     "one network shared by all agents (PyMARL)",
-    options={
-        **INPUTS,
-        "action_selector": Option(
-            SHARED,
-            "how actions are chosen from the agent's outputs (registry: action selectors)",
-            reaches=NOWHERE,
-        ),
-        "mask_before_softmax": Option(
-            True, "pi_logits: give illegal actions probability 0 before the softmax, not after it"
-        ),
-    },
+    options=BASIC,
+)
+REGISTRY.declare(
+    "maven_mac",
+    "controllers.maven_controller:MAVENMAC",
+    "the same, acting by a latent variable that it draws at the start of each episode (MAVEN)",
+    learners=("maven_learner",),
+    options=BASIC,
 )
 POLICY = {
     **INPUTS,

@@ -49,6 +49,7 @@ class Updates:
         for team in self.parts.learning:
             if (seen := team.learns_from(batch, experience.learning)) is None:
                 continue
+            PlainLearner.of(team.learner).take_rollout(seen, t_env)
             with timed("store"):
                 # a buffer of the user's own may know of one source only
                 source = (experience.source,) if experience.source else ()

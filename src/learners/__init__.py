@@ -9,6 +9,7 @@ from learners.options import (
     IQN,
     LR_FINISH,
     MADDPG,
+    MAVEN,
     MIXER,
     OPTIONS,
     PAC,
@@ -20,11 +21,13 @@ from learners.options import (
     TARGETS,
     TD_LAMBDA,
     WEIGHTED,
+    latent_field,
 )
 from utils.config.options import Option
 from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("learner", OPTIONS)
+Q_LEARNING = MIXER | TD_LAMBDA | Q_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE | TARGET_TEMPERATURE | PYMARL2
 REGISTRY.declare(
     "q_learner",
     "learners.q_learner:QLearner",
@@ -34,7 +37,23 @@ REGISTRY.declare(
     takes=("agent_rewards",),
     mixes=("nothing", "chosen_values", "choices"),
     logs=logged.Q_LEARNER,
-    options=MIXER | TD_LAMBDA | Q_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE | TARGET_TEMPERATURE | PYMARL2,
+    options=Q_LEARNING,
+)
+REGISTRY.declare(
+    "maven_learner",
+    "learners.maven_learner:MAVENLearner",
+    "MAVEN: QMIX that explores by a latent variable of each episode",
+    kind="value decomposition",
+    learns_from="q",
+    mixes=("choices",),
+    controllers=("maven_mac",),
+    agents=("rnn_maven",),
+    buffers=("episodes",),
+    needs_episodes=True,
+    batch_fields=latent_field,
+    reads=("noise_dim",),
+    logs=logged.MAVEN,
+    options=Q_LEARNING | MAVEN,
 )
 REGISTRY.declare(
     "wqmix_learner",

@@ -34,19 +34,22 @@ def batch_fields(learner: str, env_info: Mapping[str, Any], args: Any = None) ->
     It declares them as the trait `batch_fields` of its registry entry or as an attribute of its class: name ->
     `{"vshape": sizes, "dtype": name of a torch type (default float32), "group": "agents" (default) or None, for one
     value of the team}`, where a size is a number or the name of one in `env_info`, such as "n_actions". The trait or
-    attribute `needs_acting` names some of those in `ACTING`, or is a function of the config `args` that does. Runners
-    fill them all from the controller's decisions.
+    attribute `needs_acting` names some of those in `ACTING`. Either may be a function of the config `args` that returns
+    it. Runners fill them all from the controller's decisions.
 
     Raises:
         ConfigError: a declaration that cannot be one of a field.
     """
     entry = Registry.of("learner", REGISTRY).entry(learner)
     part = REGISTRY[learner]
-    declared = entry.traits.get("batch_fields") or getattr(part, "batch_fields", {})
+
+    def of(trait: str, otherwise: Any) -> Any:
+        found = entry.traits.get(trait) or getattr(part, trait, otherwise)
+        given = SimpleNamespace() if args is None else args
+        return found(with_defaults(given, REGISTRY.defaults_of(part))) if callable(found) else found
+
+    declared, needed = of("batch_fields", {}), of("needs_acting", ())
     where = f"learner={learner}: batch_fields"
-    needed: Any = entry.traits.get("needs_acting") or getattr(part, "needs_acting", ())
-    if callable(needed):
-        needed = needed(with_defaults(SimpleNamespace() if args is None else args, REGISTRY.defaults_of(part)))
     for name in needed:
         if name not in ACTING:
             raise ConfigError(

@@ -39,6 +39,8 @@ _MEANINGS = {
     "quantile_spread": "mean deviation of the quantiles of the actions taken",
     "entropy_weight": "weight of the entropy in rewards (SAC's temperature)",
     "value_loss": "loss of the network of state values",
+    "discrim_loss": "loss of the network that says by which latent an episode was played",
+    "explorer_entropy": "mean entropy of the policy of latents in nats",
     "intrinsic_reward": "mean intrinsic reward of a sample, before its weight intrinsic_coef",
     "intrinsic_loss": "loss of the networks of intrinsic rewards",
 }
@@ -54,6 +56,7 @@ def _of(names: str) -> Mapping[str, str]:
 VALUES = _of(_VALUES)
 INTRINSIC = _of("intrinsic_reward intrinsic_loss")
 Q_LEARNER = _of(f"{_VALUES} loss_td hit_prob")
+MAVEN = _of(f"{_VALUES} loss_td hit_prob discrim_loss explorer_entropy")
 WQMIX = _of(f"{_VALUES} qmix_loss central_loss agent_norm mixer_norm w_to_use")
 QTRAN = _of("loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets td_chosen_qs v_mean agent_indiv_qs")
 COMA = _of(f"{_CRITIC} coma_loss agent_grad_norm advantage_mean pi_max")

@@ -18,7 +18,8 @@ class Mixing:
 
     - "actions": the actions that were valued, one-hot, `[B, T, n, A]`;
     - "greedy_qvals": each agent's largest value of a legal action by the same network, `[B, T, n]`, without gradient;
-    - "obs": what the agents observe, `[B, T, n, O]`.
+    - "obs": what the agents observe, `[B, T, n, O]`;
+    - "noise": the latent variable of the episode, `[B, T, Z]` (MAVEN).
 
     Args:
         name: of the mixer in the registry; None: there is none, or its traits are given.
@@ -67,3 +68,7 @@ class Mixing:
     @staticmethod
     def _obs(unroll: BatchUnroll, actions: th.Tensor, qvals: th.Tensor) -> th.Tensor:
         return unroll.take(unroll.batch["obs"])
+
+    @staticmethod
+    def _noise(unroll: BatchUnroll, actions: th.Tensor, qvals: th.Tensor) -> th.Tensor:
+        return unroll.take(unroll.batch["noise"])

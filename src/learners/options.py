@@ -166,6 +166,34 @@ N_STEP = {
         kind=bool,
     ),
 }
+MAVEN = {
+    "mi_loss": Option(0.001, "weight of the discriminator's loss, by which episodes tell their latent", at_least=0),
+    "discrim_size": Option(
+        32, "units of each hidden layer of the discriminator", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+    "discrim_layers": Option(2, "hidden layers of the discriminator", at_least=1, at_most=64, resume=SHAPES),
+    "rnn_agg_size": Option(
+        32, "units of the discriminator's GRU over an episode", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+    "discriminate_padding": Option(
+        False, "the discriminator reads on through padding to the end of the batch (mistake of MAVEN's authors)"
+    ),
+    "bandit_buffer": Option(
+        512,
+        "newest episodes of whose returns the policy of latents learns",
+        at_least=1,
+        at_most=EPISODES,
+        resume=SHAPES,
+    ),
+    "bandit_iters": Option(8, "steps of the policy of latents after each rollout", at_least=1, at_most=COPIES),
+    "bandit_batch": Option(64, "episodes in each of these steps", at_least=1, at_most=EPISODES),
+    "entropy_scaling": Option(0.001, "weight of the entropy of the policy of latents", at_least=0),
+    "returns_as_they_are": Option(
+        False,
+        "the policy of latents learns from returns without a baseline, and entropy_scaling is one (mistake of MAVEN's "
+        "authors)",
+    ),
+}
 EPOCHS = {
     "epochs": Option(1, "passes over each rollout", at_least=1, at_most=COPIES),
     "minibatches": Option(
@@ -299,6 +327,11 @@ IQN = {
         0, "any number: whenever it changes, there is a soft reset", at_least=0, at_most=STEPS, live=True
     ),
 }
+
+
+def latent_field(args: Any) -> dict[str, dict]:
+    """The field of MAVEN's latent variable: the trait `batch_fields`."""
+    return {"noise": {"vshape": args.noise_dim, "group": None}}
 
 
 def check_draws(config: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ import torch as th
 
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
-from learners.figures import figure
+from learners.figures import Figure, figure
 from learners.mixing import Mixing
 from learners.q_targets import legal_values, masked_mean
 from learners.standardisation import Standardisation
@@ -25,7 +25,7 @@ class QLearner(BaseLearner):
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
-        self.params = list(mac.parameters())
+        self.params = self._weights_of_values()
         self.mixer = self.target_mixer = None
         if self.args.mixer is not None:
             self.mixer, self.target_mixer = self.add_network("mixer", build_mixer(self.args.mixer, self.args))
@@ -41,9 +41,7 @@ class QLearner(BaseLearner):
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One gradient step on the squared TD error of `batch`; now and then, new target networks."""
         mask = valid_transitions(batch, by_agent=self.mixer is None)
-        # EPyMARL's statistics of returns count the networks' outputs in padding
-        counts_padding = self.args.standardise_returns and self.args.standardise_padding
-        unroll = BatchUnroll(batch, self.mac, packed=not counts_padding)
+        unroll = BatchUnroll(batch, self.mac, packed=not self._sees_padding())
         mac_out = self._forward(unroll.outputs, self.mac)
         actions = unroll.take(batch["actions"])
         chosen_action_qvals = self.mixing(self.mixer, unroll, slice(None, -1), actions, mac_out)
@@ -52,7 +50,8 @@ class QLearner(BaseLearner):
 
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
-        loss = self._loss(td_error, mask)
+        more_loss, more_stats = self._more_loss(unroll, mac_out, chosen_action_qvals, mask)
+        loss = self._loss(td_error, mask) + more_loss
         grad_norm = self._step(self.optimiser, loss)
 
         interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every
@@ -74,7 +73,28 @@ class QLearner(BaseLearner):
                 greedy = legal_values(mac_out.detach(), unroll.avail_actions).argmax(dim=-1, keepdim=True)
                 hits = (greedy == actions).float().mean(dim=-2)
                 stats["hit_prob"] = figure(masked_mean(unroll.spread(hits)[:, :-1], mask))
-            self._log(stats, t_env)
+            self._log(stats | more_stats, t_env)
+
+    def _weights_of_values(self) -> list[th.nn.Parameter]:
+        """Those of the controller that the loss is to change."""
+        return list(self.mac.parameters())
+
+    def _sees_padding(self) -> bool:
+        """Whether networks are to compute padded steps, too: EPyMARL's statistics of returns count their outputs."""
+        return self.args.standardise_returns and self.args.standardise_padding
+
+    def _more_loss(
+        self, unroll: BatchUnroll, mac_out: th.Tensor, chosen_qvals: th.Tensor, mask: th.Tensor
+    ) -> tuple[th.Tensor | float, dict[str, Figure]]:
+        """What a subclass adds to the loss, and its statistics.
+
+        Args:
+            unroll: the batch, B episodes of T steps.
+            mac_out: values of all actions, `[*steps, n, A]`.
+            chosen_qvals: of those taken, mixed if there is a mixer, `[B, T - 1, 1 or n]`.
+            mask: of such a shape.
+        """
+        return 0.0, {}
 
     def _softly(self, chooser: th.Tensor, values: th.Tensor) -> th.Tensor:
         """The mean of values `[*steps, n, A]` under the chooser's softmax (mean-field Q, Yang et al. 2018, eq. 10)."""

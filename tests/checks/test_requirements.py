@@ -19,7 +19,8 @@ def test_mixers_of_agents_that_come_and_go(mixer):
     spec.fields["present"] = FieldSpec("mask", (), "bool")
     if mixer == "qtran_base":
         with pytest.raises(
-            ConfigError, match=r"mixer=qtran_base .* \(the field present\)\. These do: vdn, qmix, nmix, qplex, shaq\."
+            ConfigError,
+            match=r"mixer=qtran_base .* \(the field present\)\. These do: vdn, qmix, nmix, qplex, shaq, maven\.",
         ):
             check_requirements(spec, config)
     else:

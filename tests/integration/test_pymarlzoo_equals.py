@@ -12,7 +12,7 @@ import yaml
 
 from checks.options import completed
 from checks.values import normalised
-from epymarl_equals import ENDS, errors_of, generated, ours, task_of, theirs
+from epymarl_equals import ENDS, WEIGHTS, errors_of, generated, ours, task_of, theirs
 from utils.config.merging import config_names, config_path, default_config
 from utils.files.yaml_files import load_yaml
 
@@ -24,7 +24,7 @@ pytestmark = [
 WITHIN = 1e-4
 PRESETS = [name for name in config_names("algs") if name.startswith("pymarlzoo_")]
 # (preset, how its episodes end, updates, changes of keys that both have)
-TARGETS = {"pymarlzoo_qplex": "target_update_interval"}
+TARGETS = dict.fromkeys(("pymarlzoo_qplex", "pymarlzoo_maven"), "target_update_interval")
 CASES = [(preset, ends, 2, {}) for preset in PRESETS for ends in ENDS]
 CASES += [
     (preset, "mixed", 3, {TARGETS.get(preset, "target_update_interval_or_tau"): interval})
@@ -43,7 +43,8 @@ def results(tmp_path_factory):
     """Of each case: our weights before, those after and statistics; and PyMARLzoo+'s, all from one process."""
     mine, tasks = [], []
     for preset, ends, updates, changes in CASES:
-        batch = generated(ends, individual=False)
+        changes = changes | WEIGHTS.get(preset, {})
+        batch = generated(ends, individual=False, preset=preset)
         mine.append(ours(preset, batch, updates, **changes))
         tasks.append(task_of(preset, batch, mine[-1][0], updates, **changes))
     found = theirs(Path(FAMILY).resolve() / "pymarlzoo", tmp_path_factory.mktemp("pymarlzoo"), tasks)

@@ -45,6 +45,7 @@ LEARNERS = {
     "q_learner_data_augmentation": "NQLearnerDataAugmentation",
     "fmac_learner": "FMACLearner",
     "policy_gradient_v2": "PGLearner_v2",
+    "maven_learner": "MavenLearner",
 }
 # whose files have other names
 FILES = {
@@ -124,6 +125,8 @@ def trained(src: Path, task: dict) -> dict:
         "reward": {"vshape": (fields["reward"].size(2),)},
         "terminated": {"vshape": (1,), "dtype": th.uint8},
     }
+    if "noise" in fields:
+        scheme["noise"] = {"vshape": (args.noise_dim,)}
     groups = {"agents": args.n_agents}
     preprocess = {"actions": ("actions_onehot", [OneHot(out_dim=args.n_actions)])}
     batch = EpisodeBatch(scheme, groups, size, columns, preprocess=preprocess)
@@ -147,6 +150,9 @@ def trained(src: Path, task: dict) -> dict:
     if hasattr(learner, "central_mac"):
         networks["central_agent"] = learner.central_mac.agent
         targets["central_agent"] = learner.target_central_mac.agent
+    if hasattr(learner, "discrim"):  # MAVEN's two networks as ours has them, in one
+        networks["discriminator"] = th.nn.Module()
+        networks["discriminator"].rnn, networks["discriminator"].model = learner.rnn_agg.rnn, learner.discrim.model
     for name, network in networks.items():
         if network.state_dict():
             _load(network, task["weights"][name])

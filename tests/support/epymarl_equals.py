@@ -24,9 +24,10 @@ from envs.contract.fields import pymarl_spec
 from fakes import RecordingLogger
 from helpers import fill
 from learners import REGISTRY as learners
+from learners.batch_fields import batch_fields
 
 CHILD = Path(__file__).with_name("epymarl_child.py")
-NETWORKS = "critic", "mixer", "central_mixer", "central_agent", "state_value"
+NETWORKS = "critic", "mixer", "central_mixer", "central_agent", "state_value", "discriminator"
 SIZES = {"n_agents": 3, "n_actions": 4, "state_shape": 6, "obs_shape": 5, "episode_limit": 7}
 # presets without a config of theirs: the nearest one, and what is different
 NEAREST = {
@@ -46,6 +47,8 @@ NEAREST = {
 VALUE_LAYERS = ("pymarl2_vmix",)
 # presets that learn from samples of several parts, and how many
 SEVERAL = {"pymarl2_riit": 2}
+# losses whose gradients drown in those of values, which are large on random weights
+WEIGHTS = {"pymarlzoo_maven": {"mi_loss": 1e4}}
 # statistics that have other names here
 NAMES = {"q_t_mean": "q_taken_mean", "mix_loss": "pg_loss", "entropy_loss": "entropy", "target_vals": "target_mean"}
 # of PyMARL2's VMIX: the sum of the others, which are compared
@@ -64,13 +67,21 @@ def sizes_of(preset: str) -> dict[str, int]:
     return pymarl3_equals.SIZES if preset.startswith("pymarl3_") else SIZES
 
 
-def generated(ends: str, individual: bool, sizes: dict[str, int] = SIZES, parts: int = 1) -> EpisodeBatch:
-    """Episodes as runners store them, the rest of their rows zeros; of several parts one after another."""
+def generated(
+    ends: str, individual: bool, sizes: dict[str, int] = SIZES, parts: int = 1, preset: str = ""
+) -> EpisodeBatch:
+    """Episodes as runners store them, the rest of their rows zeros; of several parts one after another.
+
+    `preset`: what its learner needs beside, "noise", is drawn for each episode.
+    """
     spec = pymarl_spec(sizes)
     if individual:
         reward = replace(spec.fields["reward"], group="agents")
         spec = replace(spec, fields={**spec.fields, "reward": reward})
     scheme, groups, preprocess = scheme_of(spec)
+    config = _config(preset) if preset else {}
+    own = batch_fields(config["learner"], sizes, SimpleNamespace(**config)) if preset else {}
+    scheme |= {key: own[key] for key in ("noise",) if key in own}
     rng = np.random.default_rng(3)
     limit, n, actions = (sizes[key] for key in ("episode_limit", "n_agents", "n_actions"))
     batch = EpisodeBatch(scheme, groups, len(ENDS[ends]) * parts, limit + 1, preprocess=preprocess)
@@ -87,6 +98,9 @@ def generated(ends: str, individual: bool, sizes: dict[str, int] = SIZES, parts:
                 over = t == length - 1
                 outcome = {"terminated": over and terminated, "truncated": over and not terminated}
                 batch.update({"reward": reward, **outcome}, bs=row, ts=t)
+        if "noise" in scheme:
+            latents = config["noise_dim"]
+            batch["noise"][row] = th.eye(latents)[int(rng.integers(latents))]
     return batch
 
 
@@ -133,7 +147,7 @@ def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dic
 def task_of(preset: str, batch: EpisodeBatch, weights: dict, updates: int, **changes) -> dict:
     """A task of `epymarl_child`."""
     keys = ("state", "obs", "actions", "actions_onehot", "avail_actions", "reward", "terminated", "filled")
-    fields = {key: batch[key].clone() for key in keys}
+    fields = {key: batch[key].clone() for key in (*keys, *({"noise"} & set(batch.scheme)))}
     if preset in VALUE_LAYERS:
         weights = {**weights, "agent": _value_apart(weights["agent"])}
     if fields["reward"].dim() == 4:
@@ -205,4 +219,6 @@ def error_of(mine: dict[str, th.Tensor], expected: dict[str, th.Tensor]) -> floa
 
 
 def _copy(network) -> dict:
-    return {key: value.clone() for key, value in network.state_dict().items()}
+    """Its weights, but for those of MAVEN's policy of latents, which its learners do not train from samples."""
+    state = network.state_dict()
+    return {key: value.clone() for key, value in state.items() if not key.startswith("latent_policy.")}

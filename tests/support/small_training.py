@@ -74,12 +74,11 @@ def preset_on_lbf(algorithm):
 
 @cache
 def preset_of(learner):
-    """The plainest preset of a learner: the one of the shortest name whose controller takes other agents, too."""
-
-    def suits(config):
-        return config["learner"] == learner and not REGISTRIES["agent"].entry(config["agent"]).traits.get("controllers")
-
-    return next(name for name in sorted(config_names("algs"), key=len) if suits(preset_on_lbf(name)))
+    """The plainest preset of a learner: the shortest name, if possible of those whose controller takes any agent."""
+    presets = [name for name in sorted(config_names("algs"), key=len) if preset_on_lbf(name)["learner"] == learner]
+    agents = REGISTRIES["agent"]
+    free = (name for name in presets if not agents.entry(preset_on_lbf(name)["agent"]).traits.get("controllers"))
+    return next(free, presets[0])
 
 
 def choice_of_parts(algorithm, *keys):

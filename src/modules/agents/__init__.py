@@ -52,6 +52,20 @@ REGISTRY.declare(
     options=WIDTHS | LAYER_NORM,
 )
 REGISTRY.declare(
+    "rnn_maven",
+    "modules.agents.maven_agent:MAVENAgent",
+    "linear, GRU cell, and a last layer made from the episode's latent variable (MAVEN)",
+    memory=True,
+    sees_rows=True,
+    controllers=("maven_mac",),
+    options={
+        **WIDTHS,
+        "noise_dim": Option(
+            16, "values of the latent variable of an episode (MAVEN)", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+    },
+)
+REGISTRY.declare(
     "cnn",
     "modules.agents.cnn_agent:CNNAgent",
     "three convolutions over pictures (DQN's layers; small ones for fewer than 36 pixels), linear, GRU cell, linear",

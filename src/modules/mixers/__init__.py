@@ -15,6 +15,11 @@ EMBEDDING = {
 HYPERNET_EMBED = {
     "hypernet_embed": Option(64, "hidden units of two-layer hypernetworks", at_least=1, at_most=WIDTH, resume=SHAPES)
 }
+HYPERNET_LAYERS = {
+    "hypernet_layers": Option(
+        1, "layers of the hypernetworks that make the mixing weights, 1 or 2", choices=(1, 2), resume=SHAPES
+    )
+}
 NETWORK_SIZE = Option("small", "small (2 hidden layers) or big (3)", choices=("small", "big"), resume=SHAPES)
 
 
@@ -41,9 +46,7 @@ REGISTRY.declare(
     takes=("absent_agents",),
     options={
         **EMBEDDING,
-        "hypernet_layers": Option(
-            1, "layers of the hypernetworks that make the mixing weights, 1 or 2", choices=(1, 2), resume=SHAPES
-        ),
+        **HYPERNET_LAYERS,
         **HYPERNET_EMBED,
     },
 )
@@ -123,6 +126,18 @@ REGISTRY.declare(
         **HYPERNET_EMBED,
         "shaq_samples": Option(10, "random orders of the agents by which values are weighed", at_least=1, at_most=1000),
     },
+)
+REGISTRY.declare(
+    "maven",
+    "modules.mixers.maven:MAVENMixer",
+    "qmix that also sees the episode's latent variable (MAVEN)",
+    mixes="choices",
+    sees=("noise",),
+    stepwise=True,
+    takes=("absent_agents",),
+    learners=("maven_learner",),
+    options={**EMBEDDING, **HYPERNET_LAYERS, **HYPERNET_EMBED},
+    reads=("noise_dim",),
 )
 REGISTRY.declare(
     "qtran_base",

@@ -27,7 +27,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "on_policy": "it learns only from rollouts of the newest weights",
         "needs_episodes": "it learns only from whole episodes",
         "needs_acting": "outputs of the controller that are stored with every decision, or a function of the config",
-        "batch_fields": "fields that it needs in batches beside the environment's",
+        "batch_fields": "fields that it needs in batches beside the environment's, or a function of the config",
         "logs": "the statistics that it logs, and their meaning (learners/logged.py)",
         "captured": "its updates can be repeated as captured graphs (cuda_graphs)",
     },
