@@ -116,9 +116,14 @@ def _check_named(parts: ChosenParts, kind: str) -> None:
             continue
         if parts.is_used(kind) and parts.is_used(other) and not (other == "buffer" and parts.config["evaluate"]):
             raise ConfigError(
-                f"{other}={parts.name(other)} does not go with {kind}={parts.name(kind)}. With this {kind}, use "
-                f"{other}={' or '.join(wanted)}."
+                f"{other}={_spelled(parts.name(other))} does not go with {kind}={parts.name(kind)}. With this "
+                f"{kind}, use {other}={' or '.join(wanted)}."
             )
+
+
+def _spelled(name: str | None) -> str:
+    """As a config has it."""
+    return "null" if name is None else name
 
 
 def _check_mixer(parts: ChosenParts) -> None:
@@ -126,9 +131,8 @@ def _check_mixer(parts: ChosenParts) -> None:
     if mixes is None or accepted is None or mixes in accepted:
         return
     choice = " or ".join(filter(None, ["null" if "nothing" in accepted else "", _names("mixer", "mixes", accepted)]))
-    mixer = parts.name("mixer")
     raise ConfigError(
-        f"mixer={'null' if mixer is None else mixer} does not go with learner={parts.name('learner')}. With this "
+        f"mixer={_spelled(parts.name('mixer'))} does not go with learner={parts.name('learner')}. With this "
         f"learner, use mixer={choice}."
     )
 

@@ -1,7 +1,7 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners import logged
-from learners.actor_critic_options import ACTOR_CRITIC, COMA, LICA, PPO, RIIT, TRPO
+from learners.actor_critic_options import ACTOR_CRITIC, COMA, DOP, LICA, PPO, RIIT, TRPO
 from learners.off_policy_options import DETERMINISTIC, SOFT, TRUNCATED, WITHOUT_TARGETS
 from learners.options import (
     DOUBLE_Q,
@@ -140,6 +140,23 @@ REGISTRY.declare(
     check="learners.options:check_old_episodes",
     logs=logged.LICA,
     options=RIIT,
+)
+REGISTRY.declare(
+    "dop_learner",
+    "learners.dop_learner:DOPLearner",
+    "DOP: policies by values that a mixer weighs by the state; its critic learns from old episodes, too",
+    kind="actor-critic",
+    learns_from="pi_logits",
+    values="own_actions",
+    mixes=("chosen_values",),
+    mixers=("linear", "qmix"),
+    controllers=("basic_mac",),
+    buffers=("episodes", "on_off"),
+    needs_episodes=True,
+    check="learners.options:check_old_episodes",
+    reads=("batch_size",),
+    logs=logged.DOP,
+    options=DOP,
 )
 REGISTRY.declare(
     "pqn_learner",

@@ -160,8 +160,8 @@ COMA = {
     "critic_lr": CRITIC_LR,
     "critic_steps": Option(
         "columns",
-        "a batch's steps of the critic: one for each time step, from the last to the first (columns), or one for "
-        "all, with the errors of a step's agents added (batch, EPyMARL)",
+        "a batch's steps of the critic: one for each time step (columns), from the last to the first (COMA) or from "
+        "the first to the last (DOP), or one for all (batch), with COMA the errors of a step's agents added (EPyMARL)",
         choices=("columns", "batch"),
     ),
     "entropy_coef": Option(0.0, "weight of the policy's entropy", at_least=0, schedule=True),
@@ -185,4 +185,18 @@ RIIT = {
     **MIXER,
     "target_update_interval": replace(TARGETS["target_update_interval"], sentence="episodes between copies to targets"),
     "off_batch_size": OFF_BATCH_SIZE,
+}
+DOP = {
+    **TD_LAMBDA,
+    **TARGETS,
+    **MIXER,
+    "critic": CRITIC,
+    "critic_lr": CRITIC_LR,
+    "critic_steps": COMA["critic_steps"],
+    "off_batch_size": OFF_BATCH_SIZE,
+    "tb_lambda": Option(0.93, "lambda of tree-backup targets of old episodes, 0 to 1 (DOP)", at_least=0, at_most=1),
+    "tree_backup_steps": Option(5, "steps of these targets", at_least=1, at_most=STEPS),
+    "normalise_k": Option(
+        False, "the policies' loss weighs agents by k_i(s) divided by their sum (PyMARL2); False: by k_i(s)"
+    ),
 }

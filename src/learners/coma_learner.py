@@ -2,17 +2,16 @@
 
 import torch as th
 
-from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import figure
 from learners.n_step import n_step_targets
-from learners.q_targets import gather_actions, masked_mean
+from learners.q_targets import gather_actions, masked_mean, policies
 from learners.standardisation import Standardisation
 from learners.targets import last_update
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.distributions import LEAST_PROBABILITY
 from utils.numbers.schedules import Schedule
-from utils.rl_utils import build_td_lambda_targets, legal_policy, terminations, valid_transitions
+from utils.rl_utils import build_td_lambda_targets, terminations, valid_transitions
 from utils.tensors.optimisers import build_optimiser
 from utils.timing import timed
 
@@ -52,15 +51,11 @@ class COMALearner(BaseLearner):
         with timed("critic"):
             q_vals, critic_stats = self._train_critic(batch, rewards, terminated, actions, avail_actions, mask, *sizes)
 
-        unroll = BatchUnroll(batch[:, :-1], self.mac)
-        pi = unroll.spread(legal_policy(self._forward(unroll.outputs, self.mac), unroll.avail_actions))
-
-        # the advantage of the action taken over the policy's average, the others' actions kept (eq. 4)
-        baseline = (pi * q_vals).sum(-1)
-        advantages = (gather_actions(q_vals, actions[:, :-1]) - baseline).detach()
+        pi = policies(self, batch[:, :-1])
         agent_mask = mask.expand(-1, -1, self.n_agents)
-        pi_taken = gather_actions(pi, actions[:, :-1]).masked_fill(agent_mask == 0, 1.0)
-        loss = coma_loss = -masked_mean(advantages * th.log(pi_taken.clamp(min=LEAST_PROBABILITY)), agent_mask)
+        # the others' actions kept (eq. 4)
+        advantages = advantages_of(pi, q_vals, actions[:, :-1])
+        loss = coma_loss = policy_gradient_loss(pi, advantages, actions[:, :-1], agent_mask)
         if entropy_coef := self.entropy_coef.eval(t_env):
             entropies = -(pi * pi.clamp(min=LEAST_PROBABILITY).log()).sum(-1)
             loss = coma_loss - entropy_coef * masked_mean(entropies, agent_mask)
@@ -135,3 +130,17 @@ class COMALearner(BaseLearner):
                 rewards, terminated, mask, values, self.n_agents, self.args.gamma, self.args.td_lambda
             )
         return self.standardised.returns(targets, mask)
+
+
+def advantages_of(pi: th.Tensor, q_vals: th.Tensor, actions: th.Tensor) -> th.Tensor:
+    """How much better the actions taken `[..., n, 1]` are than a policy's average, `[..., n]`, without gradients.
+
+    `pi`, `q_vals`: the policy's probabilities and the actions' values, `[..., n, A]`.
+    """
+    return (gather_actions(q_vals, actions) - (pi * q_vals).sum(-1)).detach()
+
+
+def policy_gradient_loss(pi: th.Tensor, gains: th.Tensor, actions: th.Tensor, mask: th.Tensor) -> th.Tensor:
+    """-<gain * log pi> of the actions taken `[..., n, 1]`, over the entries `[..., n]` where `mask` is 1."""
+    taken = gather_actions(pi, actions).masked_fill(mask == 0, 1.0)
+    return -masked_mean(gains * th.log(taken.clamp(min=LEAST_PROBABILITY)), mask)

@@ -2,16 +2,15 @@
 
 import torch as th
 
-from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import Figure, figure
 from learners.networks import at_rest
-from learners.q_targets import lambda_returns, masked_mean
+from learners.q_targets import lambda_returns, masked_mean, policies
 from learners.targets import last_update
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.distributions import LEAST_PROBABILITY
 from utils.numbers.schedules import Schedule
-from utils.rl_utils import legal_policy, valid_transitions
+from utils.rl_utils import valid_transitions
 from utils.tensors.optimisers import build_optimiser
 from utils.timing import timed
 
@@ -85,8 +84,7 @@ class LICALearner(BaseLearner):
 
     def _train_policies(self, batch, mask: th.Tensor, entropy_coef: float) -> dict[str, Figure]:
         """-Q(s, pi) - entropy_coef H / |H|, H the mean entropy, |H| without gradient; returns its statistics."""
-        unroll = BatchUnroll(batch[:, :-1], self.mac)
-        pi = unroll.spread(legal_policy(self._forward(unroll.outputs, self.mac), unroll.avail_actions))
+        pi = policies(self, batch[:, :-1])
         entropies = -(pi * pi.clamp(min=LEAST_PROBABILITY).log()).sum(dim=-1)
         entropy = masked_mean(entropies.mean(dim=-1, keepdim=True), mask)
         with at_rest(*self._resting()):

@@ -41,6 +41,12 @@ _MEANINGS = {
     "value_loss": "loss of the network of state values",
     "discrim_loss": "loss of the network that says by which latent an episode was played",
     "explorer_entropy": "mean entropy of the policy of latents in nats",
+    "q_max_mean": "mean over agents of their largest action value",
+    "q_min_mean": "mean over agents of their smallest action value",
+    "q_max_var": "mean variance among agents of their largest action value",
+    "q_min_var": "mean variance among agents of their smallest action value",
+    "q_max_first": "q_max_mean of the first step of episodes",
+    "q_min_first": "q_min_mean of the first step of episodes",
     "intrinsic_reward": "mean intrinsic reward of a sample, before its weight intrinsic_coef",
     "intrinsic_loss": "loss of the networks of intrinsic rewards",
 }
@@ -60,6 +66,10 @@ MAVEN = _of(f"{_VALUES} loss_td hit_prob discrim_loss explorer_entropy")
 WQMIX = _of(f"{_VALUES} qmix_loss central_loss agent_norm mixer_norm w_to_use")
 QTRAN = _of("loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets td_chosen_qs v_mean agent_indiv_qs")
 COMA = _of(f"{_CRITIC} coma_loss agent_grad_norm advantage_mean pi_max")
+DOP = _of(
+    f"{_CRITIC} coma_loss agent_grad_norm advantage_mean pi_max "
+    "q_max_mean q_min_mean q_max_var q_min_var q_max_first q_min_first"
+)
 LICA = _of(f"{_CRITIC} pg_loss agent_grad_norm entropy pi_max")
 A2C = _of(_POLICY)
 PAC = _of(f"{_POLICY} entropy_coef")

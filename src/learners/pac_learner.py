@@ -4,16 +4,15 @@ from types import SimpleNamespace
 
 import torch as th
 
-from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import Figure, figure
 from learners.n_step import n_step_targets
-from learners.q_targets import gather_actions, masked_mean
+from learners.q_targets import gather_actions, masked_mean, policies
 from learners.standardisation import Standardisation
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.distributions import LEAST_PROBABILITY
 from utils.numbers.schedules import Schedule
-from utils.rl_utils import legal_policy, terminations, valid_transitions
+from utils.rl_utils import terminations, valid_transitions
 from utils.tensors.optimisers import build_optimiser
 from utils.timing import timed
 
@@ -50,8 +49,7 @@ class PACLearner(BaseLearner):
         with timed("critic"):
             advantages, stats = self._train_critic(batch, mask)
 
-        unroll = BatchUnroll(batch[:, :-1], self.mac)
-        pi = unroll.spread(legal_policy(self._forward(unroll.outputs, self.mac), unroll.avail_actions))
+        pi = policies(self, batch[:, :-1])
         log_pi = pi.clamp(min=LEAST_PROBABILITY).log()
         entropy = -(pi * log_pi).sum(dim=-1)
         entropy_coef = self.entropy_coef.eval(t_env)

@@ -4,7 +4,8 @@ from typing import Any
 
 import torch as th
 
-from utils.rl_utils import discount_of, rewards_of, td_lambda_returns, terminations
+from controllers.unroll import BatchUnroll
+from utils.rl_utils import discount_of, legal_policy, rewards_of, td_lambda_returns, terminations
 from utils.tensors.contracts import require_shape
 
 # PyMARL's value of an illegal action: finite, since padding times a mask of 0 must stay 0
@@ -35,6 +36,12 @@ def lambda_returns(batch: Any, mask: th.Tensor, following: th.Tensor, gamma: flo
     """TD(lambda) returns `[B, T, 1]` of a batch of T + 1 steps, from values of the team after each step."""
     discount = discount_of(batch, gamma)
     return td_lambda_returns(rewards_of(batch), terminations(batch), mask, following, discount, td_lambda)
+
+
+def policies(learner: Any, batch: Any) -> th.Tensor:
+    """The probabilities of legal actions that the learner's policies have at all steps of a batch, `[B, T, n, A]`."""
+    unroll = BatchUnroll(batch, learner.mac)
+    return unroll.spread(legal_policy(learner._forward(unroll.outputs, learner.mac), unroll.avail_actions))
 
 
 def mix(learner: Any, mixer: Any, agent_qs: th.Tensor, states: th.Tensor, *seen: th.Tensor) -> th.Tensor:

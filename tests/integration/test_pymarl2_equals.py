@@ -35,6 +35,7 @@ class Case:
     updates: int = 2
     changes: dict = field(default_factory=dict, compare=False)
     variant: str = ""
+    within: float = WITHIN
 
     def __str__(self) -> str:
         return "-".join(filter(None, (self.preset, self.ends, self.variant)))
@@ -58,10 +59,15 @@ OWN = {
 }
 
 
+# seven steps of the critic an update, by RMSprop with an eps of 1e-8: rounding grows; in float64 they differ by 1e-12
+GROWN = {"pymarl2_dop": 1e-3}
+
+
 def _cases():
     for preset in PRESETS:
         yield from (Case(preset, ends) for ends in ENDS)
-        yield Case(preset, "mixed", 3, {"target_update_interval": 1}, "targets")
+        within = GROWN.get(preset, WITHIN)
+        yield Case(preset, "mixed", 3, {"target_update_interval": 1}, "targets", within)
         for name, changes in OWN.get(preset.removeprefix("pymarl2_"), {}).items():
             yield Case(preset, "mixed", 2, changes, name)
 
@@ -91,7 +97,7 @@ def test_equal(results, case):
     """Every statistic that PyMARL2 logs, and all weights, those of target networks too."""
     errors = errors_of(*results[case])
     print(f"{case}: {max(errors.values()):.1e}")
-    assert {key: error for key, error in errors.items() if not error <= WITHIN} == {}
+    assert {key: error for key, error in errors.items() if not error <= case.within} == {}
 
 
 # the runner of ours that plays what PyMARL2's does, and the selector that draws as its
@@ -102,6 +108,8 @@ EPSILON = ("epsilon_start", "epsilon_finish", "epsilon_anneal_time")
 OTHER_KEYS = {
     "pymarl2_coma": ("buffer_size",),
     "pymarl2_lica": EPSILON,
+    # the first is their off_buffer_size; two keys that it does not read
+    "pymarl2_dop": ("buffer_size", "critic_lr", "optim_eps"),
     # their off_buffer_size
     "pymarl2_riit": (*EPSILON, "buffer_size"),
     "pymarl2_riit_online": EPSILON,

@@ -23,6 +23,7 @@ MIXED = {
     "qmix td_lambda": (QLearner, {"mixer": "qmix", "td_lambda": 0.5}),
     "qplex": (QLearner, {"mixer": "qplex"}),
     "shaq": (QLearner, {"mixer": "shaq"}),
+    "linear": (QLearner, {"mixer": "linear"}),
     "wqmix": (WQMIXLearner, {"mixer": "qmix"}),
     "pqn qmix": (PQNLearner, {"mixer": "qmix"}),
 }

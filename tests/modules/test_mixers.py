@@ -7,7 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import fill, make_args, random_batch
-from modules.mixers import REGISTRY, NMixer, QattenMixer, QMixer, QPLEXMixer, QTranBase, SHAQMixer, VDNMixer
+from modules.mixers import (
+    REGISTRY,
+    LinearMixer,
+    NMixer,
+    QattenMixer,
+    QMixer,
+    QPLEXMixer,
+    QTranBase,
+    SHAQMixer,
+    VDNMixer,
+)
 from run import run
 from utils.errors import ConfigError
 
@@ -60,6 +70,26 @@ def test_qmix_never_falls_when_an_agents_value_rises(seed, layers, scale):
     mixer(qs, scale * th.randn(4, 5, S, generator=generator)).sum().backward()
     assert qs.grad.min() >= 0
     assert qs.grad.max() > 0
+
+
+def test_the_linear_mixer_weighs_values_by_the_state():
+    mixer, rng = LinearMixer(make_args(n_agents=N, state_shape=S, hypernet_embed=5)), np.random.default_rng(0)
+    fill(mixer.parameters())
+    qs, states = rng.normal(size=(2, 3, N)).astype("f"), rng.normal(size=(2, 3, S)).astype("f")
+    w = _numpy_weights(mixer)
+    k = np.abs(_mlp(w, "hyper_k", states, 2))
+    expected = (k * qs).sum(axis=2, keepdims=True) + _mlp(w, "hyper_b", states, 2)
+    np.testing.assert_allclose(mixer(th.from_numpy(qs), th.from_numpy(states)).detach(), expected, rtol=1e-4)
+    np.testing.assert_allclose(mixer.k(th.from_numpy(states)).detach(), k, rtol=1e-4)
+    assert set(w) == _parts("hyper_k.0", "hyper_k.2", "hyper_b.0", "hyper_b.2")
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_k_of_qmix_is_its_slope_where_elu_is_none(layers):
+    mixer, qs = make_qmixer(layers), th.full((2, 3, N), 1e3, requires_grad=True)
+    states = th.randn(2, 3, S, generator=th.Generator().manual_seed(0))
+    mixer(qs, states).sum().backward()
+    assert th.allclose(mixer.k(states), qs.grad, rtol=1e-4)
 
 
 def _parts(*layers):

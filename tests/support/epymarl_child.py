@@ -9,6 +9,7 @@ import importlib
 import json
 import sys
 import types
+from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -46,6 +47,7 @@ LEARNERS = {
     "fmac_learner": "FMACLearner",
     "policy_gradient_v2": "PGLearner_v2",
     "maven_learner": "MavenLearner",
+    "offpg_learner": "OffPGLearner",
 }
 # whose files have other names
 FILES = {
@@ -174,6 +176,11 @@ def _train(learner, batch, rows: int | None, t_env: int, episode: int) -> None:
     """One update, as its run loop makes it; if it calls the learner several times, with `rows` episodes each."""
     if rows is None:
         learner.train(batch, t_env, episode)
+        return
+    if hasattr(learner, "train_critic_best"):  # DOP's
+        log = defaultdict(list)
+        learner.train_critic(batch[:rows], best_batch=batch[rows : 2 * rows], log=log)
+        learner.train(batch[2 * rows :], t_env, log)
         return
     learner.train(batch[:rows], t_env, episode, off=True)
     learner.train(batch[rows:], t_env, episode, off=False)

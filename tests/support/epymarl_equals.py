@@ -46,7 +46,7 @@ NEAREST = {
 # presets whose original has the value as a layer of its own
 VALUE_LAYERS = ("pymarl2_vmix",)
 # presets that learn from samples of several parts, and how many
-SEVERAL = {"pymarl2_riit": 2}
+SEVERAL = {"pymarl2_riit": 2, "pymarl2_dop": 3}
 # losses whose gradients drown in those of values, which are large on random weights
 WEIGHTS = {"pymarlzoo_maven": {"mi_loss": 1e4}}
 # statistics that have other names here

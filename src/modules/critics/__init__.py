@@ -223,6 +223,19 @@ REGISTRY.declare(
     values="own_policies",
 )
 REGISTRY.declare(
+    "own_actions",
+    "modules.critics.own_actions:OwnActionsCritic",
+    "values of an agent's actions by the state and its observation, whatever the others do (DOP)",
+    options={
+        "critic_hidden_dim": Option(
+            256, "units of the hidden layers of critic=own_actions", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+        "share_critic_params": SHARE,
+        "critic_agent_id": AGENT_ID,
+    },
+    values="own_actions",
+)
+REGISTRY.declare(
     "pac",
     "modules.critics.others_actions:OthersActionsCritic",
     "values of an agent's actions for any actions of the others (PAC)",

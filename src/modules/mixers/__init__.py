@@ -69,6 +69,15 @@ REGISTRY.declare(
     },
 )
 REGISTRY.declare(
+    "linear",
+    "modules.mixers.linear:LinearMixer",
+    "a sum of the agents' values, each weighed by the state (DOP)",
+    mixes="chosen_values",
+    stepwise=True,
+    takes=("absent_agents",),
+    options=HYPERNET_EMBED,
+)
+REGISTRY.declare(
     "qatten",
     "modules.mixers.qatten:QattenMixer",
     "a sum of the agents' values by attention (Qatten)",

@@ -45,6 +45,13 @@ class QMixer(nn.Module):
         w_1, w_final = th.abs(self.hyper_w_1(states)), th.abs(self.hyper_w_final(states))
         return monotonic_mix(agent_qs, w_1, self.hyper_b_1(states), w_final, self.V(states))
 
+    def k(self, states: th.Tensor) -> th.Tensor:
+        """|W1(s)| |W_final(s)|, what each agent's value counts without elu: states `[B, T, S]` -> `[B, T, n]`."""
+        rows = states.reshape(-1, self.state_dim)
+        w_1, w_final = th.abs(self.hyper_w_1(rows)), th.abs(self.hyper_w_final(rows))
+        counts = (w_1.view(-1, self.n_agents, self.embed_dim) * w_final.unsqueeze(1)).sum(dim=2)
+        return counts.view(*states.shape[:2], self.n_agents)
+
 
 class NMixer(nn.Module):
     """`QMixer` with two-layer hypernetworks, as PyMARL2 names and orders its weights, and with its other signs.
