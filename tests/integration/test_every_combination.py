@@ -55,18 +55,28 @@ RACES = [name for name in SMALL_ENVIRONMENTS if name.startswith("skirmish_v2")]
 
 
 def _on(environments, algorithms):
-    """One preset for each choice of parts on all environments; the others, which differ in numbers, on one each."""
-    seen, others = set(), 0
+    """One preset of each learner on all environments.
+
+    Other choices of parts have a third of them each, in turn, or of those that they are made for, and one that they
+    are not; presets that differ in numbers have one.
+    """
+    with_meaning = [name for name in environments if declares_meaning(name)]
+    learned, seen, others = set(), set(), 0
     for algorithm in sorted(algorithms, key=len):
-        parts = choice_of_parts(algorithm)
-        if parts not in seen:
-            seen.add(parts)
+        learner, parts = preset_on_lbf(algorithm)["learner"], choice_of_parts(algorithm)
+        if learner not in learned:
             # the three races of SMACv2, whose episodes are the longest, in turn
-            race = RACES[len(seen) % len(RACES)]
+            race = RACES[len(learned) % len(RACES)]
             yield from ((algorithm, name) for name in environments if name == race or name not in RACES)
+        elif parts not in seen:
+            third = slice(len(seen) % 3, None, 3)
+            theirs = [*with_meaning[third], "two_step"] if needs_meaning(algorithm) else environments[third]
+            yield from ((algorithm, name) for name in theirs)
         else:
             yield algorithm, environments[others % len(environments)]
             others += 1
+        learned.add(learner)
+        seen.add(parts)
 
 
 # where every step is a terminal one, from which EPyMARL's MADDPG learns nothing
