@@ -44,7 +44,7 @@ def of_config(config: Mapping[str, Any], folder: Path) -> str:
     """The equations of a config, a page's part in Markdown, with the symbols that it has."""
     page = pages(folder)[config["learner"]]
     text = "\n\n".join(_selected(path.read_text(), config) for path in (page, folder / COMMON))
-    text = text.replace(" [Symbols](symbols.md).", "")
+    text = re.sub(r"\s\[Symbols\]\(symbols\.md\)\.", "", text)
     return f"{text}\n\n### Symbols\n\n{_symbols(text, (folder / SYMBOLS).read_text())}"
 
 
