@@ -64,8 +64,8 @@ def cases() -> Iterator[Case]:
     """All presets of all families, and settings in which an original is another algorithm."""
     for preset in config_names("algs"):
         if preset.partition("_")[0] in FAMILIES and "_" in preset:
-            both = BY_MAP.get(preset, {}) | WEIGHTS.get(preset, {})
-            yield Case(preset, changes=both, their_changes=both)
+            own, other = (BY_MAP.get(preset, {}) | weights for weights in WEIGHTS.get(preset, ({}, {})))
+            yield Case(preset, changes=own, their_changes=other)
             if OWN_REWARDS.fullmatch(preset):
                 yield Case(preset, "a reward for each agent", individual=True)
     yield from SETTINGS

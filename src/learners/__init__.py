@@ -9,6 +9,7 @@ from learners.options import (
     IQN,
     LR_FINISH,
     MADDPG,
+    MASER,
     MAVEN,
     MIXER,
     OPTIONS,
@@ -54,6 +55,17 @@ REGISTRY.declare(
     reads=("noise_dim",),
     logs=logged.MAVEN,
     options=Q_LEARNING | MAVEN,
+)
+REGISTRY.declare(
+    "maser_learner",
+    "learners.maser_learner:MASERLearner",
+    "MASER: Q-learning of the team with subgoals of each agent from what it has played",
+    kind="value decomposition",
+    learns_from="q",
+    mixes=("chosen_values", "choices"),
+    needs_episodes=True,
+    logs=logged.MASER,
+    options=Q_LEARNING | MASER,
 )
 REGISTRY.declare(
     "wqmix_learner",

@@ -39,6 +39,9 @@ _MEANINGS = {
     "quantile_spread": "mean deviation of the quantiles of the actions taken",
     "entropy_weight": "weight of the entropy in rewards (SAC's temperature)",
     "value_loss": "loss of the network of state values",
+    "individual_loss": "loss of the agents' own values (MASER)",
+    "distance_loss": "mean squared error of distances as measures of unlike values",
+    "explore_loss": "mean divergence of policies by values from uniform ones, from subgoals on",
     "discrim_loss": "loss of the network that says by which latent an episode was played",
     "explorer_entropy": "mean entropy of the policy of latents in nats",
     "q_max_mean": "mean over agents of their largest action value",
@@ -62,6 +65,7 @@ def _of(names: str) -> Mapping[str, str]:
 VALUES = _of(_VALUES)
 INTRINSIC = _of("intrinsic_reward intrinsic_loss")
 Q_LEARNER = _of(f"{_VALUES} loss_td hit_prob")
+MASER = _of(f"{_VALUES} loss_td hit_prob individual_loss distance_loss explore_loss intrinsic_reward")
 MAVEN = _of(f"{_VALUES} loss_td hit_prob discrim_loss explorer_entropy")
 WQMIX = _of(f"{_VALUES} qmix_loss central_loss agent_norm mixer_norm w_to_use")
 QTRAN = _of("loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets td_chosen_qs v_mean agent_indiv_qs")

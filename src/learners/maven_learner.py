@@ -68,15 +68,11 @@ class MAVENLearner(QLearner):
             return -(log_probs * (returns - weight)).sum()
         return -(log_probs * (returns - returns.mean())).mean() - weight * policy.entropy().mean()
 
-    def _weights_of_values(self) -> list[th.nn.Parameter]:
-        policy = set(self.mac.agent.latent_policy.parameters())
-        return [weight for weight in super()._weights_of_values() if weight not in policy]
-
     def _sees_padding(self) -> bool:
         return super()._sees_padding() or self.args.discriminate_padding
 
     def _more_loss(
-        self, unroll: BatchUnroll, mac_out: th.Tensor, chosen_qvals: th.Tensor, mask: th.Tensor
+        self, unroll: BatchUnroll, mac_out: th.Tensor, rewards: th.Tensor, mask: th.Tensor, seen: Any
     ) -> tuple[th.Tensor, dict[str, Figure]]:
         """The discriminator's cross-entropy, weighed, and its statistic."""
         policies = legal_values(mac_out, unroll.avail_actions).softmax(dim=-1)

@@ -194,6 +194,33 @@ MAVEN = {
         "authors)",
     ),
 }
+MASER = {
+    "subgoal_alpha": Option(
+        0.5,
+        "an agent's subgoal is where this share of its own value, and the rest of its share of the team's, is largest",
+        at_least=0,
+        at_most=1,
+    ),
+    "subgoal_reward": Option(0.03, "weight of rewards for being near subgoals", at_least=0),
+    "distance_embed_dim": Option(
+        128, "units of the hidden layer of the network of distances", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+    "individual_coef": Option(0.0008, "weight of the loss of agents' own values", at_least=0),
+    "distance_coef": Option(0.00014, "weight of the loss of distances, which are to tell unlike values", at_least=0),
+    "explore_coef": Option(
+        0.00006, "weight of the divergence from a uniform policy, from an agent's subgoal on", at_least=0
+    ),
+    "distance_untrained": Option(
+        False,
+        "distances are those of random weights, and the losses of distances and of exploration train nothing (mistake "
+        "of PyMARLzoo+)",
+    ),
+    "subgoals_of_padding": Option(
+        False,
+        "padded steps count in these two losses and closing states as subgoals, and values are compared with those of "
+        "illegal actions, which decide alone (mistake of PyMARLzoo+)",
+    ),
+}
 EPOCHS = {
     "epochs": Option(1, "passes over each rollout", at_least=1, at_most=COPIES),
     "minibatches": Option(

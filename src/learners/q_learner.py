@@ -1,6 +1,7 @@
 """Q-learning for teams: IQL, VDN (Sunehag et al. 2018), QMIX (Rashid et al. 2018), QPLEX (Wang et al. 2021)."""
 
 import copy
+from typing import Any
 
 import torch as th
 
@@ -25,7 +26,7 @@ class QLearner(BaseLearner):
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
-        self.params = self._weights_of_values()
+        self.params = list(mac.parameters())
         self.mixer = self.target_mixer = None
         if self.args.mixer is not None:
             self.mixer, self.target_mixer = self.add_network("mixer", build_mixer(self.args.mixer, self.args))
@@ -46,11 +47,14 @@ class QLearner(BaseLearner):
         actions = unroll.take(batch["actions"])
         chosen_action_qvals = self.mixing(self.mixer, unroll, slice(None, -1), actions, mac_out)
         with timed("targets"):
-            targets = self._targets(unroll, mac_out.detach(), mask)
+            target_values = self._target_values(unroll)
+            seen = self._look_ahead(unroll, mac_out, target_values, mask)
+            rewards = self._rewards(batch, mask, seen)
+            targets = self._targets(unroll, mac_out.detach(), target_values, rewards, mask)
 
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
-        more_loss, more_stats = self._more_loss(unroll, mac_out, chosen_action_qvals, mask)
+        more_loss, more_stats = self._more_loss(unroll, mac_out, rewards, mask, seen)
         loss = self._loss(td_error, mask) + more_loss
         grad_norm = self._step(self.optimiser, loss)
 
@@ -75,25 +79,26 @@ class QLearner(BaseLearner):
                 stats["hit_prob"] = figure(masked_mean(unroll.spread(hits)[:, :-1], mask))
             self._log(stats | more_stats, t_env)
 
-    def _weights_of_values(self) -> list[th.nn.Parameter]:
-        """Those of the controller that the loss is to change."""
-        return list(self.mac.parameters())
-
     def _sees_padding(self) -> bool:
         """Whether networks are to compute padded steps, too: EPyMARL's statistics of returns count their outputs."""
         return self.args.standardise_returns and self.args.standardise_padding
 
-    def _more_loss(
-        self, unroll: BatchUnroll, mac_out: th.Tensor, chosen_qvals: th.Tensor, mask: th.Tensor
-    ) -> tuple[th.Tensor | float, dict[str, Figure]]:
-        """What a subclass adds to the loss, and its statistics.
+    @th.no_grad()
+    def _target_values(self, unroll: BatchUnroll) -> th.Tensor:
+        """Of all actions by the target network, illegal ones far below, `[*steps, n, A]`."""
+        return legal_values(self._forward(unroll.outputs, self.target_mac), unroll.avail_actions)
 
-        Args:
-            unroll: the batch, B episodes of T steps.
-            mac_out: values of all actions, `[*steps, n, A]`.
-            chosen_qvals: of those taken, mixed if there is a mixer, `[B, T - 1, 1 or n]`.
-            mask: of such a shape.
-        """
+    def _look_ahead(self, unroll: BatchUnroll, mac_out: th.Tensor, target_values: th.Tensor, mask: th.Tensor) -> Any:
+        """What a subclass makes of values of all actions, `[*steps, n, A]` each, for its rewards and its loss."""
+
+    def _rewards(self, batch: Any, mask: th.Tensor, seen: Any) -> th.Tensor:
+        """The rewards of targets, `[B, T - 1, 1 or n]`; `seen`: of `_look_ahead`."""
+        return self.standardised.rewards(batch, mask)
+
+    def _more_loss(
+        self, unroll: BatchUnroll, mac_out: th.Tensor, rewards: th.Tensor, mask: th.Tensor, seen: Any
+    ) -> tuple[th.Tensor | float, dict[str, Figure]]:
+        """What a subclass adds to the loss, and its statistics; `rewards`: of `_rewards`, `seen`: of `_look_ahead`."""
         return 0.0, {}
 
     def _softly(self, chooser: th.Tensor, values: th.Tensor) -> th.Tensor:
@@ -106,10 +111,16 @@ class QLearner(BaseLearner):
         return 0.5 * loss if self.args.halve_loss else loss
 
     @th.no_grad()
-    def _targets(self, unroll: BatchUnroll, mac_out: th.Tensor, mask: th.Tensor) -> th.Tensor:
+    def _targets(
+        self,
+        unroll: BatchUnroll,
+        mac_out: th.Tensor,
+        target_values: th.Tensor,
+        rewards: th.Tensor,
+        mask: th.Tensor,
+    ) -> th.Tensor:
         """r + gamma max_a Q'(s', a), or TD(lambda) or Q(lambda): `[B, T - 1, n]`, or `[B, T - 1, 1]` when mixed."""
         batch = unroll.batch
-        target_values = legal_values(self._forward(unroll.outputs, self.target_mac), unroll.avail_actions)
         chooser = legal_values(mac_out, unroll.avail_actions) if self.args.double_q else target_values
         best = chooser.argmax(dim=-1, keepdim=True)
 
@@ -120,7 +131,6 @@ class QLearner(BaseLearner):
             next_values = self.standardised.values(unroll.spread(self._softly(chooser, target_values))[:, 1:])
         else:
             next_values = values_of(best, slice(1, None))
-        rewards = self.standardised.rewards(batch, mask)
         terminated = terminations(batch, by_agent=self.mixer is None)
         gamma = discount_of(batch, self.args.gamma)
         if self.args.q_lambda:

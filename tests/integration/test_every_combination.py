@@ -116,7 +116,11 @@ def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algo
     ):
         # an update learns from one step here, whose advantage, standardised, is 0; nothing else moves the policy
         changes["normalise_advantages"] = False
-    assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
+    updates = train(tmp_path, monkeypatch, algorithm, environment, **changes)
+    if environment in ONE_STEP:
+        for update in updates:  # MASER's subgoal is the only step, as far as a network may say
+            update.changed.pop("distance", None)
+    assert_learnt(updates, UPDATES)
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ pytestmark = [
 WITHIN = 1e-4
 PRESETS = [name for name in config_names("algs") if name.startswith("pymarlzoo_")]
 # (preset, how its episodes end, updates, changes of keys that both have)
-TARGETS = dict.fromkeys(("pymarlzoo_qplex", "pymarlzoo_maven"), "target_update_interval")
+TARGETS = dict.fromkeys(("pymarlzoo_qplex", "pymarlzoo_maven", "pymarlzoo_maser"), "target_update_interval")
 CASES = [(preset, ends, 2, {}) for preset in PRESETS for ends in ENDS]
 CASES += [
     (preset, "mixed", 3, {TARGETS.get(preset, "target_update_interval_or_tau"): interval})
@@ -43,10 +43,10 @@ def results(tmp_path_factory):
     """Of each case: our weights before, those after and statistics; and PyMARLzoo+'s, all from one process."""
     mine, tasks = [], []
     for preset, ends, updates, changes in CASES:
-        changes = changes | WEIGHTS.get(preset, {})
+        own, other = (changes | weights for weights in WEIGHTS.get(preset, ({}, {})))
         batch = generated(ends, individual=False, preset=preset)
-        mine.append(ours(preset, batch, updates, **changes))
-        tasks.append(task_of(preset, batch, mine[-1][0], updates, **changes))
+        mine.append(ours(preset, batch, updates, **own))
+        tasks.append(task_of(preset, batch, mine[-1][0], updates, **other))
     found = theirs(Path(FAMILY).resolve() / "pymarlzoo", tmp_path_factory.mktemp("pymarlzoo"), tasks)
     return [(*one, other) for one, other in zip(mine, found, strict=True)]
 

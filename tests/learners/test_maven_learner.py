@@ -11,6 +11,7 @@ from controllers.unroll import unroll_mac
 from fakes import RecordingLogger
 from helpers import fill, make_args, random_batch
 from learners.maven_learner import MAVENLearner
+from small_training import train
 
 Z, H, AGG = 3, 4, 5
 ENDS = [("terminated", 3), ("truncated", 5), ("terminated", 1)]
@@ -176,6 +177,13 @@ def test_a_latent_lasts_as_long_as_the_memory_and_comes_with_the_decision():
     mac.hidden_states = hidden, latents.view(3, -1, Z).index_fill(0, th.tensor([1]), 0.0)
     again = mac.decide(batch, 2, 0).extra("noise")
     assert th.equal(again[[0, 2]], first[[0, 2]]) and again[1].sum() == 1
+
+
+def test_a_run_shows_its_learner_every_rollout(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(MAVENLearner, "take_rollout", lambda self, batch, t_env: seen.append((t_env, batch.batch_size)))
+    train(tmp_path, monkeypatch, "maven", "two_step", runner="episodes", batch_size_run=2)
+    assert len(seen) > 2 and all(size == 2 for _, size in seen) and [t for t, _ in seen] == sorted({t for t, _ in seen})
 
 
 def test_the_mixer_sees_the_latent():

@@ -36,6 +36,11 @@ class TableMAC:
         self.table.data.copy_(other.table.data)
 
 
+def targets_of(learner, unroll, mac_out, mask):
+    rewards = learner._rewards(unroll.batch, mask, None)
+    return learner._targets(unroll, mac_out, learner._target_values(unroll), rewards, mask)
+
+
 def _one_step_batch():
     """One episode of one step: both agents see 0, then 1; agent 0 does action 1, agent 1 action 0; reward 2."""
     batch = empty_batch(1, 2, n_actions=2, obs_shape=1, state_shape=1)
@@ -197,7 +202,7 @@ def test_the_value_after_several_rewards_counts_by_their_discount(lam):
         learner, batch = make_learner(batch=batch, gamma=1.0, td_lambda=lam)
         unroll, mask = BatchUnroll(batch, learner.mac), valid_transitions(batch)
         outputs = unroll.outputs(learner.mac).detach()
-        targets[discount is None] = learner._targets(unroll, outputs, mask) - batch["reward"][:, :1]
+        targets[discount is None] = targets_of(learner, unroll, outputs, mask) - batch["reward"][:, :1]
     th.testing.assert_close(targets[False], targets[True] * th.tensor([0.5, 0.25]).view(2, 1, 1))
 
 
@@ -208,7 +213,7 @@ def test_q_lambda_corrects_rewards_for_actions_that_were_not_greedy(lam):
     fill(learner.target_mac.parameters(), seed=7)
     unroll, mask = BatchUnroll(batch, learner.mac), valid_transitions(batch)
     outputs = unroll.outputs(learner.mac).detach()
-    targets = learner._targets(unroll, outputs, mask)
+    targets = targets_of(learner, unroll, outputs, mask)
     legal = batch["avail_actions"] > 0
     best = unroll.spread(outputs).masked_fill(~legal, -np.inf).argmax(dim=-1, keepdim=True)
     values = unroll.spread(unroll.outputs(learner.target_mac)).detach()

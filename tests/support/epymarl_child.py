@@ -5,6 +5,7 @@ keys, sizes, the batch's fields, weights by network, the number of updates, and 
 OUT gets, for each, the statistics of each update and the weights after the last.
 """
 
+import copy
 import importlib
 import json
 import sys
@@ -48,6 +49,7 @@ LEARNERS = {
     "policy_gradient_v2": "PGLearner_v2",
     "maven_learner": "MavenLearner",
     "offpg_learner": "OffPGLearner",
+    "maser_q_learner": "MASERQLearner",
 }
 # whose files have other names
 FILES = {
@@ -155,6 +157,8 @@ def trained(src: Path, task: dict) -> dict:
     if hasattr(learner, "discrim"):  # MAVEN's two networks as ours has them, in one
         networks["discriminator"] = th.nn.Module()
         networks["discriminator"].rnn, networks["discriminator"].model = learner.rnn_agg.rnn, learner.discrim.model
+    if hasattr(learner, "distance"):  # MASER's, which learns nothing
+        learner.distance.load_state_dict(task["weights"]["distance"])
     for name, network in networks.items():
         if network.state_dict():
             _load(network, task["weights"][name])
@@ -167,7 +171,8 @@ def trained(src: Path, task: dict) -> dict:
     np.random.seed(task["seed"])
     for update in range(task["updates"]):
         logged.append({})
-        _train(learner, batch, task.get("rows"), 10 * (update + 1), update)
+        # a copy, as its buffer draws: MASER writes into it
+        _train(learner, copy.deepcopy(batch), task.get("rows"), 10 * (update + 1), update)
     trained = {"agent": mac.agent, **networks, **{f"target_{name}": target for name, target in targets.items()}}
     return {"stats": logged, "weights": {name: _state(network) for name, network in trained.items()}}
 

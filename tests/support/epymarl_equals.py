@@ -27,7 +27,7 @@ from learners import REGISTRY as learners
 from learners.batch_fields import batch_fields
 
 CHILD = Path(__file__).with_name("epymarl_child.py")
-NETWORKS = "critic", "mixer", "central_mixer", "central_agent", "state_value", "discriminator"
+NETWORKS = "critic", "mixer", "central_mixer", "central_agent", "state_value", "discriminator", "distance"
 SIZES = {"n_agents": 3, "n_actions": 4, "state_shape": 6, "obs_shape": 5, "episode_limit": 7}
 # presets without a config of theirs: the nearest one, and what is different
 NEAREST = {
@@ -47,8 +47,14 @@ NEAREST = {
 VALUE_LAYERS = ("pymarl2_vmix",)
 # presets that learn from samples of several parts, and how many
 SEVERAL = {"pymarl2_riit": 2, "pymarl2_dop": 3}
-# losses whose gradients drown in those of values, which are large on random weights
-WEIGHTS = {"pymarlzoo_maven": {"mi_loss": 1e4}}
+# changes of ours and of theirs: losses whose gradients drown in those of values, which are large on random weights
+WEIGHTS = {
+    "pymarlzoo_maven": ({"mi_loss": 1e4}, {"mi_loss": 1e4}),
+    "pymarlzoo_maser": (
+        {"individual_coef": 0.8, "distance_coef": 14.0, "explore_coef": 6.0, "subgoal_reward": 3.0},
+        {"ind": 800, "mix": 20000, "lam": 3.0},
+    ),
+}
 # statistics that have other names here
 NAMES = {"q_t_mean": "q_taken_mean", "mix_loss": "pg_loss", "entropy_loss": "entropy", "target_vals": "target_mean"}
 # of PyMARL2's VMIX: the sum of the others, which are compared
