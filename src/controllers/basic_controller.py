@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Mapping
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from controllers.prepared import PreparedPasses
 from controllers.unroll import all_steps, sequences_with_starts
 from envs.contract.fields import EXPLORES
 from modules.agents import REGISTRY as agent_REGISTRY
-from modules.noisy import acting_noise, noisy_layers
+from modules.noisy import has_noise, reset_noise
 from modules.policies.distributions import Categorical, Joint
 from modules.unshared import unshare
 from utils.config.merging import with_defaults
@@ -72,6 +71,7 @@ class BasicMAC(OneNetwork):
         self.inputs = AgentInputs(scheme, args)
         input_shape = self._get_input_shape(scheme)
         self._build_agents(input_shape)
+        self._noisy = has_noise(self.agent)
         self._takes_parts = getattr(self.agent, "takes_parts", False)
         self._agent_axis = not self._takes_parts and wants_agent_axis(
             self.agent, self.n_agents, input_shape, unless_clear=type(self).forward is not BasicMAC.forward
@@ -84,7 +84,6 @@ class BasicMAC(OneNetwork):
         self.action_selector = self._build_selector()
         self.hidden_states = None
         self._prepared = PreparedPasses(self)
-        self._noisy = bool(noisy_layers(self.agent))
 
     def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False):
         """Actions at step `t_ep` of the episodes `bs`: int64 `[len(bs), n]`. No gradient is kept.
@@ -138,6 +137,7 @@ class BasicMAC(OneNetwork):
 
     def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
         """Outputs at step `t`, `[B, n, A]`; advances `hidden_states`."""
+        self._draw_noise(test_mode)
         agent_inputs = self._build_inputs(ep_batch, t)
         returned = self.agent(agent_inputs, self.hidden_states)
         agent_outs, self.hidden_states = self._pair(returned, ep_batch.batch_size)
@@ -148,9 +148,7 @@ class BasicMAC(OneNetwork):
         """As `forward`, by the prepared pass of the network if it has one (`controllers.prepared`)."""
         advanced = self._prepared.step(batch, t, self.hidden_states)
         if advanced is None:
-            noise = acting_noise(self.agent, test_mode) if self._noisy else nullcontext()
-            with noise:
-                return self.forward(batch, t, test_mode=test_mode)
+            return self.forward(batch, t, test_mode=test_mode)
         outputs, self.hidden_states = advanced
         if self.agent_output_type != "pi_logits" and type(self)._finish_outputs is BasicMAC._finish_outputs:
             return outputs  # as they are
@@ -163,6 +161,7 @@ class BasicMAC(OneNetwork):
         """
         if not self.supports_unroll or not self._agent_supports_packing():
             return unroll_by_steps(self, ep_batch, test_mode=test_mode)
+        self._draw_noise(test_mode)
         length, batch_size = ep_batch.max_seq_length, ep_batch.batch_size
         rows = batch_size * self.n_agents
         self.init_hidden(batch_size)
@@ -204,6 +203,7 @@ class BasicMAC(OneNetwork):
             inputs: of this controller, or of another that sees the same.
             avail_actions: of those steps, `[P, n, A]`.
         """
+        self._draw_noise(test_mode)
         self.init_hidden(inputs.steps.sizes[0])
         initial = self.hidden_states
         self.hidden_states = inputs.hidden_at_start(initial)
@@ -215,6 +215,14 @@ class BasicMAC(OneNetwork):
             outs, hidden = sequences_with_starts(self.agent, encoded, inputs.steps.starts, self.hidden_states, initial)
         outs, hidden = map_tree(lambda x: x.unflatten(0, (-1, self.n_agents)), (outs, hidden))
         return self._finish_outputs(outs, avail_actions, test_mode), hidden
+
+    def _draw_noise(self, test_mode: bool) -> None:
+        """Of an agent with noisy layers, for a pass of training; tests go by the mean weights."""
+        if not self._noisy:
+            return
+        self.agent.train(not test_mode)
+        if not test_mode:
+            reset_noise(self.agent)
 
     def _sequences(self, encoded: th.Tensor, sizes: list[int]) -> tuple[th.Tensor, Tree]:
         """The agent's `sequence`, from the present hidden states."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from utils.config.options import COPIES, EPISODES, FREE, SHAPES, SHARED, STEPS, WIDTH, Option
+from utils.config.random_draws import refuse_beside_acting
 from utils.config.reach import NOWHERE
 from utils.errors import ConfigError
 
@@ -367,11 +368,7 @@ def check_draws(config: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: says what to use.
     """
-    if config["collection"] == "async" or config["overlap"]:
-        raise ConfigError(
-            f"collection=async does not go with learner={config['learner']}, which draws random numbers while the next "
-            "rollout is played: runs would not be repeatable. Use collection=sync and overlap=False."
-        )
+    refuse_beside_acting(config, "learner")
 
 
 def check_old_episodes(config: Mapping[str, Any]) -> None:

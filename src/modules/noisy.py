@@ -1,7 +1,6 @@
 """Linear layers whose weights are noisy, so that a network explores by itself (NoisyNet, Fortunato et al. 2018)."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import torch as th
@@ -91,9 +90,14 @@ class AgentNoisyLinear(_Noisy, PerAgent):
 KINDS[NoisyLinear] = AgentNoisyLinear
 
 
-def noisy_layers(network: Any) -> list[Any]:
-    """Those of a network; none of what is no module."""
-    return [layer for layer in network.modules() if isinstance(layer, _Noisy)] if isinstance(network, nn.Module) else []
+def noisy_layers(network: nn.Module) -> list[Any]:
+    """Those of a network."""
+    return [layer for layer in network.modules() if isinstance(layer, _Noisy)]
+
+
+def has_noise(network: Any) -> bool:
+    """Whether a network has noisy layers."""
+    return isinstance(network, nn.Module) and bool(noisy_layers(network))
 
 
 def reset_noise(network: nn.Module) -> None:
@@ -103,27 +107,14 @@ def reset_noise(network: nn.Module) -> None:
 
 
 def put_noise(network: nn.Module, draw: Callable[[tuple[int, ...]], th.Tensor]) -> None:
-    """Give all noisy layers of a network the noise that `draw` returns for its shape, standard normal numbers."""
+    """Give all noisy layers of a network the noise that `draw` returns for its shape, standard normal numbers.
+
+    They are to learn with it: a test may have turned noise off.
+    """
     for layer in noisy_layers(network):
+        layer.train()
         for noise in (layer.noise_in, layer.noise_out):
             noise.copy_(draw(tuple(noise.shape)))
-
-
-@contextmanager
-def acting_noise(network: nn.Module, test_mode: bool) -> Iterator[None]:
-    """In this block a decision is made: in tests by the means of noisy weights, else by new noise."""
-    if not test_mode:
-        reset_noise(network)
-        yield
-        return
-    layers = noisy_layers(network)
-    for layer in layers:
-        layer.eval()
-    try:
-        yield
-    finally:
-        for layer in layers:
-            layer.train()
 
 
 def _scaled(noise: th.Tensor) -> th.Tensor:

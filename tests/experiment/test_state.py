@@ -125,12 +125,19 @@ def put_records(journal, kept):
         first = stop
 
 
-@pytest.mark.parametrize("preset", config_names("algs"))
-def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
+@pytest.mark.parametrize(
+    ("preset", "others"),
+    [
+        *(pytest.param(name, {}, id=name) for name in config_names("algs")),
+        pytest.param("vdn", {"agent": "noisy_rnn"}, id="vdn noisy_rnn"),
+    ],
+)
+def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset, others):
     """In a run of another seed, which takes over the state after five rollouts; the episodes kept have a journal."""
     config = compose_config(preset, "two_step").config
     on_policy = learners.entry(config["learner"]).traits.get("on_policy")
     changes = {"buffer_size": 2 if on_policy else 6, "batch_size_run": 1 if config["runner"] == "episode" else 2}
+    changes |= others
     if config["runner"] == "collectors":
         changes["runner"] = config["collectors"]["runner"]  # other processes resume in tests of collectors
     if (config.get("target_update_interval_or_tau") or 0) > 1:

@@ -44,6 +44,24 @@ REGISTRY.declare(
     options=WIDTHS | USE_RNN,
 )
 REGISTRY.declare(
+    "noisy_rnn",
+    "modules.agents.noisy_rnn_agent:NoisyRNNAgent",
+    "linear, GRU cell, noisy linear: it explores by the noise of its weights (NoisyNet; PyMARL2)",
+    memory=True,
+    sees_rows=True,
+    # of values, from a buffer
+    learners=("q_learner", "wqmix_learner", "qtran_learner", "qtran_alt_learner"),
+    check="modules.agents.noisy_rnn_agent:check",
+    options={
+        **WIDTHS,
+        **LAYER_NORM,
+        **USE_RNN,
+        "noisy_std": Option(
+            0.5, "agent=noisy_rnn: the noise's deviation at first, times the root of rnn_hidden_dim", at_least=0
+        ),
+    },
+)
+REGISTRY.declare(
     "lstm",
     "modules.agents.lstm_agent:LSTMAgent",
     "linear, LSTM cell, linear",

@@ -28,7 +28,7 @@ class RNNAgent(Agent):
         self.fc1 = nn.Linear(input_shape, args.rnn_hidden_dim)
         layer = nn.GRUCell if args.use_rnn else nn.Linear
         self.rnn: Any = layer(args.rnn_hidden_dim, args.rnn_hidden_dim)
-        self.fc2 = nn.Linear(args.rnn_hidden_dim, args.n_actions)
+        self.fc2: nn.Module = nn.Linear(args.rnn_hidden_dim, args.n_actions)
         self.norm1, self.norm2 = layer_norms(args.rnn_hidden_dim, self._normalised())
 
     def init_hidden(self) -> th.Tensor:
