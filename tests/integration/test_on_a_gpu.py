@@ -39,8 +39,9 @@ def test_every_preset_trains_there_as_on_the_cpu(algorithm):
     _same(on_gpu(trained, on_card(config), "gpu"), trained(config, "cpu"))
 
 
-def test_intrinsic_rewards_there_are_those_of_the_cpu():
-    config = config_of("vdn", intrinsic="rnd", intrinsic_coef=0.5)
+@pytest.mark.parametrize("intrinsic", ["rnd", "emc"])
+def test_intrinsic_rewards_there_are_those_of_the_cpu(intrinsic):
+    config = config_of("vdn", intrinsic=intrinsic, intrinsic_coef=0.5)
     _same(on_gpu(trained, on_card(config), "gpu"), trained(config, "cpu"))
 
 

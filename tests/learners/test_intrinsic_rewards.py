@@ -1,9 +1,14 @@
 """Intrinsic rewards: what learners get, what their networks learn, and that it is kept."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch as th
 
+from checks.options import completed
+from checks.parts import ChosenParts, check_options_of_parts
+from cli.compose import compose_config
 from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
 from controllers.basic_controller import BasicMAC
@@ -145,3 +150,43 @@ def test_a_learner_that_could_not_save_it_is_refused():
     args = make_args(intrinsic="rnd", learner="mine")
     with pytest.raises(ConfigError, match=r"intrinsic=rnd does not go with learner=mine"):
         attach(object(), batch.scheme, args)
+
+
+def test_emcs_curiosity_is_how_badly_next_values_are_foretold():
+    batch = batch_of(lengths=(T, 2, 3, T))
+    learner = learner_of(batch, "emc", intrinsic_coef=1.0, curiosity_tau=0.25, obs_last_action=False)
+    part = learner.intrinsic
+    with th.no_grad():
+        for weight in learner.mac.parameters():
+            weight.mul_(2)  # a learner that has moved
+    kept = [weight.clone() for weight in part.followed.parameters()]
+    expected = [old + 0.25 * (new - old) for old, new in zip(kept, learner.mac.parameters(), strict=True)]
+    predictor = copy.deepcopy(part.predictor)
+    found = bonus(learner, batch)
+    for one, other in zip(expected, part.followed.parameters(), strict=True):
+        th.testing.assert_close(one, other)
+    for row, length in enumerate((T, 2, 3, T)):
+        hidden = [network.init_hidden().expand(N, -1) for network in (predictor, part.followed)]
+        for t in range(length + 1):
+            inputs = th.cat([batch["obs"][row, t], th.eye(N)], dim=1)
+            (foretold, hidden[0]), (value, hidden[1]) = (
+                network(inputs, memory) for network, memory in zip((predictor, part.followed), hidden, strict=True)
+            )
+            if t:
+                error = float((foretold - value).norm(dim=1).mean().detach())
+                assert float(found[row, t - 1]) == pytest.approx(error, rel=1e-4)
+
+
+def test_emcs_curiosity_falls_where_values_are_known():
+    batch = batch_of()
+    learner = learner_of(batch, "emc", intrinsic_lr=0.01)
+    first = bonus(learner, batch).clone()
+    for _ in range(25):
+        last = bonus(learner, batch)
+    assert last.sum() < 0.3 * first.sum()
+
+
+def test_emcs_curiosity_needs_a_learner_of_values():
+    config = completed(compose_config("ippo", "two_step").config | {"intrinsic": "emc"})
+    with pytest.raises(ConfigError, match=r"intrinsic=emc .* does not go with learner=ppo_learner\. These do: q_l"):
+        check_options_of_parts(ChosenParts(config))

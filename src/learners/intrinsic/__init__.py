@@ -1,10 +1,16 @@
 """Intrinsic rewards: what a learner adds to the environment's rewards so that its agents explore."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from learners.logged import INTRINSIC
 from utils.config.options import SHAPES, WIDTH, Option
 from utils.config.registry import Registry, lazy_classes
+from utils.errors import ConfigError
 
 REGISTRY = Registry("intrinsic reward")
+# that learn values of agents' actions from whole episodes
+OF_VALUES = "q_learner", "wqmix_learner", "qtran_learner", "qtran_alt_learner", "maser_learner"
 OPTIONS = {
     "intrinsic_coef": Option(
         0.1, "weight of intrinsic rewards, which are added to the environment's", at_least=0, schedule=True
@@ -42,5 +48,28 @@ REGISTRY.declare(
         ),
     },
 )
+REGISTRY.declare(
+    "emc",
+    "learners.intrinsic.value_curiosity:ValueCuriosity",
+    "how badly an agent's values at the next step are foretold (the curiosity of EMC)",
+    check="learners.intrinsic:check_values",
+    logs=INTRINSIC,
+    options={
+        **{key: OPTIONS[key] for key in ("intrinsic_coef", "intrinsic_lr")},
+        "curiosity_tau": Option(
+            0.005, "share by which the values that are foretold follow the agents' in each update", above=0, at_most=1
+        ),
+    },
+)
+
+
+def check_values(config: Mapping[str, Any]) -> None:
+    """Raises ConfigError: the learner has no values of agents' actions."""
+    if config["learner"] not in OF_VALUES:
+        raise ConfigError(
+            f"intrinsic={config['intrinsic']} foretells values of agents' actions, and does not go with "
+            f"learner={config['learner']}. These do: {', '.join(OF_VALUES)}. Use intrinsic=rnd, which takes any."
+        )
+
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

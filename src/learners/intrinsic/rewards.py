@@ -28,6 +28,9 @@ class IntrinsicReward(nn.Module):
         self.args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.coefficient = Schedule.of(self.args.intrinsic_coef)
 
+    def watch(self, learner: Any) -> None:
+        """Make networks of what the learner has, once before it is trained."""
+
     def forward(self, batch: Any, mask: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
         """Rewards `[B, T, n]`, without gradients, and the loss of the networks.
 
@@ -53,6 +56,7 @@ def attach(learner: Any, scheme: Any, args: Any) -> Any:
             "learners.base.BaseLearner. Use intrinsic=null."
         )
     learner.intrinsic = learner.networks[NAME] = REGISTRY[args.intrinsic](scheme, args)
+    learner.intrinsic.watch(learner)
     learning = [weight for weight in learner.intrinsic.parameters() if weight.requires_grad]
     optimiser = th.optim.Adam(learning, lr=learner.intrinsic.args.intrinsic_lr)
     learner.optimisers[f"{NAME}_opt"] = optimiser
