@@ -29,7 +29,13 @@ def test_every_course_of_the_two_step_game():
 
 
 @pytest.mark.parametrize(
-    ("game", "best", "worst"), [("climbing", (0, 0, 11), -30), ("penalty", (0, 0, 10), -100), ("qtran", (0, 0, 8), -12)]
+    ("game", "best", "worst"),
+    [
+        ("climbing", (0, 0, 11), -30),
+        ("penalty", (0, 0, 10), -100),
+        ("qtran", (0, 0, 8), -12),
+        ("one_step", (0, 0, 12), -0.1),
+    ],
 )
 def test_presets(game, best, worst):
     env = MatrixGame(game=game)
@@ -50,6 +56,16 @@ def test_any_number_of_agents_and_steps():
     assert env.step(np.array([0, 1, 1])) == (3.0, True, {})
     env.reset()
     assert not env.step([0, 0, 0])[1]
+
+
+def test_steps_are_seen_if_asked_for():
+    env = MatrixGame(game="one_step", observe_steps=True, episode_limit=2)
+    assert (env.get_env_info()["state_shape"], env.get_env_info()["obs_shape"]) == (3, 3)
+    for seen in ([1, 0, 0], [0, 1, 0], [0, 0, 1]):
+        assert env.get_state().tolist() == env.get_obs_agent(1).tolist() == seen
+        env.step([0, 1])
+    env.reset()
+    assert env.get_state().tolist() == [1, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ _NO_CHANCE = {"seed": "accepted, since every environment gets one; the game has 
 TWO_STEP = About(_NO_CHANCE, saved="yes", drawn="yes")
 MATRIX = About(
     {
-        "game": "a table that is built in: climbing, penalty or qtran; not read with payoff",
+        "game": "a table that is built in: climbing, penalty, qtran or one_step (PyMARL2's); not read with payoff",
         "payoff": "payoff[a1][a2]...: a list nested once for each agent; null: the game's",
         "episode_limit": "steps of an episode, which is over then",
+        "observe_steps": "agents and state see how many steps were played (PyMARL2's game); False: always 1",
         **_NO_CHANCE,
     },
     saved="yes",

@@ -10,25 +10,28 @@ from envs.multiagentenv import MultiAgentEnv
 from envs.small.tables import bounds_of, units_of
 from utils.errors import ConfigError
 
-REACHES = {**OF_ALL, **nowhere("game payoff episode_limit")}
+REACHES = {**OF_ALL, **nowhere("game payoff episode_limit observe_steps")}
 
-PRESETS = {
+PRESETS: dict[str, Sequence] = {
     # Claus & Boutilier 1998: the best joint action lies beside the worst
     "climbing": [[11, -30, 0], [-30, 7, 6], [0, 0, 5]],
     # Claus & Boutilier 1998, with penalty k = -100: two best joint actions, to be agreed upon
     "penalty": [[10, 0, -100], [0, 2, 0], [-100, 0, 10]],
     # Son et al. 2019, table 1: not monotonic, so neither VDN nor QMIX can represent it
     "qtran": [[8, -12, -12], [-12, 0, 0], [-12, 0, 0]],
+    # PyMARL2's one_step_matrix_game: not monotonic, and QMIX finds the best joint action all the same
+    "one_step": [[12, -0.1, -0.1], [-0.1, 0, 0], [-0.1, 0, 0]],
 }
 
 
 class MatrixGame(MultiAgentEnv):
-    """Every step, each agent picks an action and the team gets `payoff[a1][a2]...`; the state never changes.
+    """Every step, each agent picks an action and the team gets `payoff[a1][a2]...`; the state is always 1.
 
     Args:
         game: name of a preset, used when `payoff` is None.
         payoff: the table, nested once for each agent; all agents have the same number of actions.
         episode_limit: steps of an episode. The game is over then: its end does not bootstrap.
+        observe_steps: agents and state see how many steps were played, one-hot, `[episode_limit + 1]` (PyMARL2's).
 
     Raises:
         ConfigError: an unknown preset, or a table that is not a cube of numbers.
@@ -39,6 +42,7 @@ class MatrixGame(MultiAgentEnv):
         game: str = "climbing",
         payoff: Sequence | None = None,
         episode_limit: int = 1,
+        observe_steps: bool = False,
         seed: int | None = None,
     ):
         if payoff is None:
@@ -47,6 +51,7 @@ class MatrixGame(MultiAgentEnv):
         require_number("env_args.episode_limit", episode_limit, 1, LARGEST, whole=True)
         self.n_agents = self.payoff.ndim
         self.episode_limit = episode_limit
+        self.observe_steps = observe_steps
         self.steps = 0
         self._last: tuple[int, ...] | None = None
 
@@ -88,16 +93,20 @@ class MatrixGame(MultiAgentEnv):
         return self.payoff.reshape(len(self.payoff), -1)
 
     def get_state(self) -> np.ndarray:
-        return np.ones(1, dtype=np.float32)
+        if not self.observe_steps:
+            return np.ones(1, dtype=np.float32)
+        seen = np.zeros(self.episode_limit + 1, dtype=np.float32)
+        seen[self.steps] = 1
+        return seen
 
     def get_state_size(self) -> int:
-        return 1
+        return self.episode_limit + 1 if self.observe_steps else 1
 
     def get_obs_agent(self, agent_id: int) -> np.ndarray:
         return self.get_state()
 
     def get_obs_size(self) -> int:
-        return 1
+        return self.get_state_size()
 
     def get_total_actions(self) -> int:
         return self.payoff.shape[0]
