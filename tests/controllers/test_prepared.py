@@ -32,6 +32,7 @@ INPUTS = {
     "weights of each agent": {"share_params": False},
     "weights and norms of each agent": {"share_params": False, "layer_norm": True},
     "layer_norm": {"layer_norm": True},
+    "PyMARL2's norm": {"use_layer_norm": True},
     "no memory": {"use_rnn": False},
 }
 

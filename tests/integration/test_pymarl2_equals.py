@@ -45,6 +45,7 @@ Q_LAMBDA = {"q_lambda": True}
 OWN = {
     "qmix": {
         "q_lambda": Q_LAMBDA,
+        "layer_norm": {"use_layer_norm": True},
         "quadratic": {"qmix_pos_func": "quadratic"},
         "softplus": {"qmix_pos_func": "softplus", "qmix_pos_func_beta": 2.0},
     },

@@ -92,6 +92,32 @@ def test_the_lstm_agent_is_an_lstm_between_two_layers(layer_norm):
     th.testing.assert_close(cells.view(7, 4, 5)[-1:], cell)
 
 
+@pytest.mark.parametrize("name", ["rnn", "noisy_rnn"])
+def test_pymarl2s_options_of_the_recurrent_agent(name):
+    wanted = {"use_layer_norm": True, "use_orthogonal": True, "gain": 0.3, "noisy_std": 0.5, "layer_norm": False}
+    agent = REGISTRY[name](4, make_args(rnn_hidden_dim=6, **wanted))
+    agent.eval()
+    w = agent.state_dict()
+    assert {"layer_norm.weight", "layer_norm.bias"} <= set(w) and "norm1.weight" not in w
+    th.testing.assert_close(w["fc1.weight"].T @ w["fc1.weight"], th.eye(4))
+    assert not w["fc1.bias"].any()
+    if name == "rnn":
+        outputs = w["fc2.weight"].shape[0]
+        th.testing.assert_close(w["fc2.weight"] @ w["fc2.weight"].T, 0.09 * th.eye(outputs))
+    fill(agent.parameters())
+    w = agent.state_dict()
+    inputs, start = th.randn(7, 4, 4), th.randn(1, 4, 6)
+    cell = th.nn.GRU(6, 6)
+    cell.load_state_dict({f"{part}_l0": w[f"rnn.{part}"] for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")})
+    hidden = cell((inputs @ w["fc1.weight"].T + w["fc1.bias"]).clamp(min=0), start)[0]
+    centred = hidden - hidden.mean(-1, keepdim=True)
+    normal = centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    last = "fc2.weight" if name == "rnn" else "fc2.weight_mu"
+    expected = (normal * w["layer_norm.weight"] + w["layer_norm.bias"]) @ w[last].T
+    found = unrolled(agent, inputs, start)[0] - w[last.replace("weight", "bias")]
+    th.testing.assert_close(found, expected)
+
+
 # those of entities, and with a controller of their own, have inputs of other forms: test_entity_controller.py,
 # test_mat_controller.py, test_teams_of_entities.py; so have those that need to know what is what:
 # test_agents_of_meaning.py

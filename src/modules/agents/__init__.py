@@ -16,13 +16,18 @@ USE_RNN = {
         resume=SHAPES,
     )
 }
+N_RNN = {
+    "use_layer_norm": Option(False, "layer normalisation of the GRU cell's outputs alone (PyMARL2)", resume=SHAPES),
+    "use_orthogonal": Option(False, "orthogonal initial weights of linear layers, and biases of 0 (PyMARL2)"),
+}
+GAIN = {"gain": Option(0.01, "use_orthogonal: scale of the last layer's weights at first", above=0)}
 REGISTRY.declare(
     "rnn",
     "modules.agents.rnn_agent:RNNAgent",
     "linear, GRU cell, linear (PyMARL)",
     memory=True,
     sees_rows=True,
-    options=WIDTHS | LAYER_NORM | USE_RNN,
+    options=WIDTHS | LAYER_NORM | USE_RNN | N_RNN | GAIN,
 )
 REGISTRY.declare(
     "ff",
@@ -41,7 +46,7 @@ REGISTRY.declare(
     "linear, GRU cell, linear, with layer normalisation (PQN)",
     memory=True,
     sees_rows=True,
-    options=WIDTHS | USE_RNN,
+    options=WIDTHS | USE_RNN | N_RNN | GAIN,
 )
 REGISTRY.declare(
     "noisy_rnn",
@@ -56,6 +61,7 @@ REGISTRY.declare(
         **WIDTHS,
         **LAYER_NORM,
         **USE_RNN,
+        **N_RNN,
         "noisy_std": Option(
             0.5, "agent=noisy_rnn: the noise's deviation at first, times the root of rnn_hidden_dim", at_least=0
         ),

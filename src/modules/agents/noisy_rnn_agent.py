@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from modules.agents.rnn_agent import RNNAgent
+from modules.initialisation import orthogonal_layer
 from modules.noisy import NoisyLinear
 from utils.config.random_draws import refuse_beside_acting
 
@@ -17,6 +18,11 @@ class NoisyRNNAgent(RNNAgent):
     def __init__(self, input_shape: int, args):
         super().__init__(input_shape, args)
         self.fc2 = NoisyLinear(self.args.rnn_hidden_dim, self.args.n_actions, self.args.noisy_std)
+
+    def initialise(self) -> None:
+        """Draw orthogonal weights of the first layer, if they are wanted."""
+        if self.args.use_orthogonal:
+            orthogonal_layer(self.fc1, 1.0)
 
 
 def check(config: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
 from modules.agents.prepared import GRUStep, PreparedStep, through
 from modules.agents.prepared import normed as normed_rows
+from modules.initialisation import orthogonal_layer
 from modules.layer_norms import layer_norms, normed
 from utils.config.merging import with_defaults
 
@@ -18,8 +19,9 @@ from utils.config.merging import with_defaults
 class RNNAgent(Agent):
     """Linear -> ReLU -> GRU cell -> linear; H = `rnn_hidden_dim`, A = `n_actions`.
 
-    With `layer_norm`, the outputs of the first layer and of the cell are normalised. Without `use_rnn`, `rnn` is a
-    linear layer with a rectifier after it, as in EPyMARL, and remembers nothing.
+    With `layer_norm`, the outputs of the first layer and of the cell are normalised, with `use_layer_norm` those of the
+    cell alone (PyMARL2). With `use_orthogonal`, weights of linear layers start orthogonal. Without `use_rnn`, `rnn` is
+    a linear layer with a rectifier after it, as in EPyMARL, and remembers nothing.
     """
 
     def __init__(self, input_shape: int, args):
@@ -30,6 +32,14 @@ class RNNAgent(Agent):
         self.rnn: Any = layer(args.rnn_hidden_dim, args.rnn_hidden_dim)
         self.fc2: nn.Module = nn.Linear(args.rnn_hidden_dim, args.n_actions)
         self.norm1, self.norm2 = layer_norms(args.rnn_hidden_dim, self._normalised())
+        self.layer_norm = nn.LayerNorm(args.rnn_hidden_dim) if args.use_layer_norm else None
+        self.initialise()
+
+    def initialise(self) -> None:
+        """Draw orthogonal weights, if they are wanted."""
+        if self.args.use_orthogonal:
+            orthogonal_layer(self.fc1, 1.0)
+            orthogonal_layer(self.fc2, self.args.gain)
 
     def init_hidden(self) -> th.Tensor:
         """Zeros `[1, H]` on the network's device."""
@@ -70,7 +80,7 @@ class RNNAgent(Agent):
 
     def _values(self, hidden: th.Tensor) -> th.Tensor:
         """From the GRU to the outputs."""
-        return self.fc2(normed(self.norm2, hidden))
+        return self.fc2(normed(self.layer_norm, normed(self.norm2, hidden)))
 
 
 class RNNLayerNormAgent(RNNAgent):
@@ -99,5 +109,6 @@ class _Step(PreparedStep):
             after = self._cell(x, self._by_agent(hidden.reshape(-1, self._width)))
         else:
             after = through(layers["rnn"], x).relu_()
-        outputs = through(layers["fc2"], normed_rows(layers.get("norm2"), after))
+        features = normed_rows(layers.get("layer_norm"), normed_rows(layers.get("norm2"), after))
+        outputs = through(layers["fc2"], features)
         return self._together(outputs), self._together(after)
