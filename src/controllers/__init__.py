@@ -81,6 +81,22 @@ REGISTRY.declare(
     learners=("maven_learner",),
     options=BASIC,
 )
+REGISTRY.declare(
+    "dcg_mac",
+    "controllers.dcg_controller:DCGMAC",
+    "agents on a coordination graph, which find the best joint action by messages (DCG)",
+    agents=("dcg",),
+    learners=("dcg_learner",),
+    options=BASIC,
+)
+REGISTRY.declare(
+    "rode_mac",
+    "controllers.rode_controller:RODEMAC",
+    "agents that choose a role now and then, and act within its actions (RODE)",
+    agents=("rode",),
+    learners=("rode_learner",),
+    options=BASIC,
+)
 POLICY = {
     **INPUTS,
     "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),
@@ -159,9 +175,9 @@ REGISTRY.declare(
     "controllers.mat_controller:MATMAC",
     "a transformer over agents, which decide one after another, for actor-critic learners (MAT)",
     takes=("continuous", "branches", "other_actions"),
-    agents=("mat", "mat_dec"),
+    agents=("mat", "mat_dec", "commformer"),
     critics=("trunk",),
-    learners=("ppo_learner", "a2c_learner"),
+    learners=("ppo_learner", "a2c_learner", "commformer_learner"),
     reads=("test_greedy", "critic"),
     values=True,
     options={

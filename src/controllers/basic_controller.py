@@ -106,7 +106,8 @@ class BasicMAC(OneNetwork):
         """The selector's value, and its arguments: outputs and legal actions of the episodes `rows`."""
         self.anneal(t_env)
         with th.no_grad():  # as a decorator, it takes twice as long
-            outputs, legal = self._acting_outputs(batch, t, test_mode), batch["avail_actions"][:, t]
+            outputs = self._acting_outputs(batch, t, test_mode)
+            legal = self._choices(batch, t)
             if not (isinstance(rows, slice) and rows == slice(None)):
                 outputs, legal = outputs[rows], legal[rows]
             chosen = self.action_selector.select_action(outputs, legal, t_env, test_mode=test_mode)
@@ -116,6 +117,10 @@ class BasicMAC(OneNetwork):
         if not test_mode and EXPLORES in batch.scheme and self.agent_output_type == "q":
             chosen = th.where(batch[EXPLORES][rows, t].squeeze(-1) > 0, chosen, best_of(outputs, legal))
         return chosen, outputs, legal
+
+    def _choices(self, batch, t: int) -> th.Tensor:
+        """The actions that agents choose from at step `t`, whose outputs are there, `[B, n, A]`."""
+        return batch["avail_actions"][:, t]
 
     def _explained(self, returned: Any, outputs: th.Tensor, avail_actions: th.Tensor) -> Decision:
         decision = Decision.of(returned)

@@ -1,9 +1,10 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners import logged
-from learners.actor_critic_options import ACTOR_CRITIC, COMA, DOP, LICA, PPO, RIIT, TRPO
+from learners.actor_critic_options import ACTOR_CRITIC, COMA, COMMFORMER, DOP, LICA, PPO, RIIT, TRPO
 from learners.off_policy_options import DETERMINISTIC, SOFT, TRUNCATED, WITHOUT_TARGETS
 from learners.options import (
+    DCG,
     DOUBLE_Q,
     EPOCHS,
     IQN,
@@ -17,6 +18,8 @@ from learners.options import (
     PAC_DCG,
     PYMARL2,
     Q_LAMBDA,
+    RODE,
+    ROMA,
     STANDARDISE,
     TARGET_TEMPERATURE,
     TARGETS,
@@ -107,6 +110,45 @@ REGISTRY.declare(
     mixes=("joint_action_by_agent",),
     logs=logged.QTRAN,
     options=QTRAN,
+)
+REGISTRY.declare(
+    "roma_learner",
+    "learners.roma_learner:ROMALearner",
+    "Q-learning of a team whose agents infer roles: ROMA",
+    kind="value decomposition",
+    learns_from="q",
+    mixes=("nothing", "chosen_values", "choices"),
+    controllers=("basic_mac",),
+    agents=("roma",),
+    check="learners.options:check_draws",
+    logs=logged.ROMA,
+    options=Q_LEARNING | ROMA,
+)
+REGISTRY.declare(
+    "rode_learner",
+    "learners.rode_learner:RODELearner",
+    "Q-learning of actions within roles, and of roles, which are clusters of actions of like effects: RODE",
+    kind="value decomposition",
+    learns_from="q",
+    mixes=("chosen_values", "choices"),
+    controllers=("rode_mac",),
+    agents=("rode",),
+    action_selectors=("epsilon_greedy",),
+    needs_episodes=True,
+    logs=logged.RODE,
+    options=Q_LEARNING | RODE,
+)
+REGISTRY.declare(
+    "dcg_learner",
+    "learners.dcg_learner:DCGLearner",
+    "Q-learning of joint actions on a coordination graph: DCG",
+    kind="value decomposition",
+    learns_from="q",
+    mixes=("nothing",),
+    controllers=("dcg_mac",),
+    agents=("dcg",),
+    logs=logged.VALUES,
+    options=TD_LAMBDA | DOUBLE_Q | TARGETS | DCG,
 )
 REGISTRY.declare(
     "coma_learner",
@@ -207,6 +249,20 @@ REGISTRY.declare(
     captured=True,
     logs=logged.PPO,
     options=PPO,
+)
+REGISTRY.declare(
+    "commformer_learner",
+    "learners.commformer_learner:CommFormerLearner",
+    "PPO that also learns which agents hear each other: CommFormer, on-policy",
+    **{
+        **POLICY_GRADIENTS,
+        "takes": ("agent_rewards", "continuous", "branches", "other_actions"),
+        "check": "learners.update_order:check_with_draws",
+    },
+    controllers=("mat_mac",),
+    agents=("commformer",),
+    logs=logged.COMMFORMER,
+    options=COMMFORMER,
 )
 REGISTRY.declare(
     "a2c_learner",

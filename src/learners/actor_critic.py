@@ -14,7 +14,7 @@ from controllers.inputs import known_before_steps
 from controllers.unroll import BatchUnroll
 from learners.action_evaluation import ActionEvaluation, pi_max, value_statistics
 from learners.advantages import AdvantageEstimator
-from learners.base import BaseLearner
+from learners.base import RATES, BaseLearner
 from learners.figures import Figure, figure
 from learners.q_targets import mix
 from learners.state_values import PRESENT, StateValues
@@ -172,7 +172,7 @@ class ActorCriticLearner(BaseLearner):
             if name == "intrinsic_opt":  # which keeps its own
                 continue
             for group in optimiser.param_groups:
-                group["lr"] = share * (self.args.critic_lr if name == "critic_opt" else self.args.lr)
+                group["lr"] = share * vars(self.args)[RATES.get(name, "lr")]
 
     def step(self, policy_loss: th.Tensor, value_loss: th.Tensor | None) -> dict[str, Figure]:
         """One step of the policy and of the critic; of both at once if they share their trunk, or of the former."""

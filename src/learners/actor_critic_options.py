@@ -200,3 +200,8 @@ DOP = {
         False, "the policies' loss weighs agents by k_i(s) divided by their sum (PyMARL2); False: by k_i(s)"
     ),
 }
+COMMFORMER = {
+    **PPO,
+    "edge_interval": Option(5, "one of so many updates moves the graph, and nothing else", at_least=2, at_most=STEPS),
+    "edge_lr": Option(0.0005, "learning rate of the graph", above=0),
+}

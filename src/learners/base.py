@@ -18,6 +18,7 @@ from utils.tensors.optimisers import parameter_names
 RATES = {
     "critic_opt": "critic_lr",
     "value_opt": "critic_lr",
+    "edge_opt": "edge_lr",
     "entropy_opt": "entropy_lr",
     "intrinsic_opt": "intrinsic_lr",
 }

@@ -33,6 +33,7 @@ _MEANINGS = {
     "approx_kl": "how far the policy has moved from the one that acted: estimate of the KL divergence; a few "
     "hundredths are usual",
     "clip_fraction": "share of the probability ratios beyond eps_clip",
+    "edge_grad_norm": "norm of the gradient of the weights of edges, before clipping",
     "kl": "divergence of the new policy from the old one in nats, at most max_kl",
     "step_share": "share of the longest step in the trust region that was made; 0: no step improved the policy",
     "entropy_coef": "weight of the policy's entropy",
@@ -50,6 +51,10 @@ _MEANINGS = {
     "q_min_var": "mean variance among agents of their smallest action value",
     "q_max_first": "q_max_mean of the first step of episodes",
     "q_min_first": "q_min_mean of the first step of episodes",
+    "role_kl_loss": "weighted divergence of roles by trajectories from those by observations",
+    "role_dis_loss": "weighted loss of roles that are alike while trajectories are not",
+    "role_loss": "mean squared error of the values of roles",
+    "effects_loss": "loss of the network that learns what actions do, until they are divided into roles",
     "intrinsic_reward": "mean intrinsic reward of a sample, before its weight intrinsic_coef",
     "intrinsic_loss": "loss of the networks of intrinsic rewards",
 }
@@ -67,6 +72,8 @@ INTRINSIC = _of("intrinsic_reward intrinsic_loss")
 Q_LEARNER = _of(f"{_VALUES} loss_td hit_prob")
 MASER = _of(f"{_VALUES} loss_td hit_prob individual_loss distance_loss explore_loss intrinsic_reward")
 MAVEN = _of(f"{_VALUES} loss_td hit_prob discrim_loss explorer_entropy")
+ROMA = _of(f"{_VALUES} loss_td hit_prob role_kl_loss role_dis_loss")
+RODE = _of(f"{_VALUES} loss_td hit_prob role_loss effects_loss")
 WQMIX = _of(f"{_VALUES} qmix_loss central_loss agent_norm mixer_norm w_to_use")
 QTRAN = _of("loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets td_chosen_qs v_mean agent_indiv_qs")
 COMA = _of(f"{_CRITIC} coma_loss agent_grad_norm advantage_mean pi_max")
@@ -79,6 +86,7 @@ A2C = _of(_POLICY)
 PAC = _of(f"{_POLICY} entropy_coef")
 PAC_DCG = _of(f"{_POLICY} entropy_coef value_loss")
 PPO = _of(f"{_POLICY} approx_kl clip_fraction")
+COMMFORMER = _of(f"{_POLICY} approx_kl clip_fraction edge_grad_norm")
 TRPO = _of(f"{_POLICY} kl step_share")
 IQN = _of(f"{_VALUES} quantile_spread")
 DDPG = _of(f"{_CRITIC} pg_loss agent_grad_norm")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import torch as th
 import torch.nn as nn
@@ -51,7 +52,7 @@ class MASERLearner(QLearner):
             self.optimiser.add_param_group({"params": list(self.distance.parameters())})
 
     def _look_ahead(
-        self, unroll: BatchUnroll, mac_out: th.Tensor, target_values: th.Tensor, mask: th.Tensor
+        self, unroll: BatchUnroll, mac_out: th.Tensor, target_values: th.Tensor, mask: th.Tensor, known: Any = None
     ) -> Subgoals:
         """The subgoals of the batch."""
         legal = unroll.batch["avail_actions"]

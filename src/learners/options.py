@@ -124,6 +124,28 @@ PYMARL2 = {
         False, "log as td_error_abs half the mean squared error (mistake of PyMARL2's nq_learner)"
     ),
 }
+DCG = {
+    "state_bias": Option(False, "a value of the state is added to the graph's (DCG-S)", resume=SHAPES),
+    "state_bias_dim": Option(64, "hidden units of its network", at_least=1, at_most=WIDTH, resume=SHAPES),
+}
+ROMA = {
+    "kl_loss_weight": Option(
+        0.0001, "weight of the divergence of roles by trajectories from those by observations", at_least=0
+    ),
+    "dis_loss_weight": Option(
+        0.001, "weight of the loss that lets agents with other trajectories have other roles", at_least=0, schedule=True
+    ),
+}
+RODE = {
+    "role_mixer": Option("qmix", "mixes the values of the agents' roles: qmix or vdn", choices=("qmix", "vdn")),
+    "role_spaces_start": Option(
+        50_000, "steps after which actions are divided into roles, once (RODE)", at_least=0, at_most=STEPS
+    ),
+    "state_latent_dim": Option(
+        32, "hidden units of the network that learns what actions do", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+    "reward_effect_coef": Option(10.0, "weight of rewards among what actions do", at_least=0),
+}
 WEIGHTED = {
     "w": Option(0.1, "weight of squared errors where the joint action does not matter (alpha)", at_least=0, at_most=1),
     "hysteretic_qmix": Option(

@@ -43,12 +43,12 @@ class QLearner(BaseLearner):
         """One gradient step on the squared TD error of `batch`; now and then, new target networks."""
         mask = valid_transitions(batch, by_agent=self.mixer is None)
         unroll = BatchUnroll(batch, self.mac, packed=not self._sees_padding())
-        mac_out = self._forward(unroll.outputs, self.mac)
+        mac_out, known = self._values(unroll, self.mac)
         actions = unroll.take(batch["actions"])
         chosen_action_qvals = self.mixing(self.mixer, unroll, slice(None, -1), actions, mac_out)
         with timed("targets"):
-            target_values = self._target_values(unroll)
-            seen = self._look_ahead(unroll, mac_out, target_values, mask)
+            target_values, target_known = self._target_values(unroll)
+            seen = self._look_ahead(unroll, mac_out, target_values, mask, (known, target_known))
             rewards = self._rewards(batch, mask, seen)
             targets = self._targets(unroll, mac_out.detach(), target_values, rewards, mask)
 
@@ -83,13 +83,22 @@ class QLearner(BaseLearner):
         """Whether networks are to compute padded steps, too: EPyMARL's statistics of returns count their outputs."""
         return self.args.standardise_returns and self.args.standardise_padding
 
-    @th.no_grad()
-    def _target_values(self, unroll: BatchUnroll) -> th.Tensor:
-        """Of all actions by the target network, illegal ones far below, `[*steps, n, A]`."""
-        return legal_values(self._forward(unroll.outputs, self.target_mac), unroll.avail_actions)
+    def _values(self, unroll: BatchUnroll, mac: Any) -> tuple[th.Tensor, Any]:
+        """Of all actions by a controller, `[*steps, n, A]`, and what else a subclass has to know of it."""
+        return self._forward(unroll.outputs, mac), None
 
-    def _look_ahead(self, unroll: BatchUnroll, mac_out: th.Tensor, target_values: th.Tensor, mask: th.Tensor) -> Any:
-        """What a subclass makes of values of all actions, `[*steps, n, A]` each, for its rewards and its loss."""
+    @th.no_grad()
+    def _target_values(self, unroll: BatchUnroll) -> tuple[th.Tensor, Any]:
+        """The same by the target network, illegal actions far below."""
+        values, known = self._values(unroll, self.target_mac)
+        return legal_values(values, unroll.avail_actions), known
+
+    def _look_ahead(
+        self, unroll: BatchUnroll, mac_out: th.Tensor, target_values: th.Tensor, mask: th.Tensor, known: Any = None
+    ) -> Any:
+        """What a subclass makes of values of all actions, `[*steps, n, A]` each, for its rewards and its loss; else
+        what `_values` said of both networks, `known`."""
+        return known
 
     def _rewards(self, batch: Any, mask: th.Tensor, seen: Any) -> th.Tensor:
         """The rewards of targets, `[B, T - 1, 1 or n]`; `seen`: of `_look_ahead`."""
@@ -112,12 +121,7 @@ class QLearner(BaseLearner):
 
     @th.no_grad()
     def _targets(
-        self,
-        unroll: BatchUnroll,
-        mac_out: th.Tensor,
-        target_values: th.Tensor,
-        rewards: th.Tensor,
-        mask: th.Tensor,
+        self, unroll: BatchUnroll, mac_out: th.Tensor, target_values: th.Tensor, rewards: th.Tensor, mask: th.Tensor
     ) -> th.Tensor:
         """r + gamma max_a Q'(s', a), or TD(lambda) or Q(lambda): `[B, T - 1, n]`, or `[B, T - 1, 1]` when mixed."""
         batch = unroll.batch

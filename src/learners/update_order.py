@@ -11,6 +11,7 @@ import numpy as np
 import torch as th
 
 from components.sampling.fields import of_agent
+from learners.options import check_draws
 from modules.agents import REGISTRY as agents
 from utils.errors import ConfigError
 
@@ -78,6 +79,12 @@ class UpdateOrder:
             ours = ours if i is None else ours[i]
             to, of = (copied, ours) if there else (ours, copied)
             to.copy_(of.view_as(to))
+
+
+def check_with_draws(config: Mapping[str, Any]) -> None:
+    """The same for a learner that draws random numbers. Raises ConfigError: as both."""
+    check(config)
+    check_draws(config)
 
 
 def check(config: Mapping[str, Any]) -> None:

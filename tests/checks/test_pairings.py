@@ -40,6 +40,8 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
         deviation = "none" if learner == "ddpg_learner" else "network"
         parts |= {"mac": controllers[0], "agent": "ff", "obs_last_action": False, "deviation": deviation}
         parts |= {"squash": "tanh", "env": "gymnasium", "env_args": {"key": "Pendulum-v1", "time_limit": 5}}
+    if "mac" in parts:
+        parts["critic"] = REGISTRIES["mac"].entry(parts["mac"]).traits.get("critics", [parts["critic"]])[0]
     try:
         check_chosen_parts({**default_config(), **parts})
     except ConfigError as error:

@@ -105,7 +105,7 @@ def _read_by(cls):
 def _helpers(source):
     """The modules that learners and controllers leave some keys to, and those of these."""
     names = r"components\.noise|controllers\.inputs|learners\.(?:advantages|n_step|standardisation)"
-    names += r"|modules\.(?:mixers\.central|policies\.policy|critics\.team_inputs)"
+    names += r"|modules\.(?:mixers\.central|policies\.policy|critics\.team_inputs|coordination|action_effects)"
     names += r"|components\.buffers\.transition_room"
     found = set(re.findall(rf"^from ({names}) import", source, re.MULTILINE))
     return found.union(*(_helpers(_source(module)) for module in found))

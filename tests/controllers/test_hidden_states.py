@@ -135,7 +135,10 @@ def test_recurrent_kernels_of_gpus_get_memory_of_its_own(agent, monkeypatch):
     """cuDNN refuses views of another shape, such as one agent's state for all."""
     units = bool(REGISTRY.entry(agent).traits.get("needs_entities"))
     env_args = {"observation": "entities"} if units else {}
-    config = compose_config("iql", "skirmish").config
+    traits = REGISTRY.entry(agent).traits
+    # those that go with parts of their own have the names of their presets
+    bound = traits.get("controllers") or "q_learner" not in traits.get("learners", ("q_learner",))
+    config = compose_config(agent if bound else "iql", "skirmish").config
     changes = {"agent": agent, "env_args": env_args, "obs_last_action": not units, "obs_agent_id": not units}
     with assembled(suited(config, {**SETTINGS, **changes})) as parts:
         mac, given = parts.mac, []

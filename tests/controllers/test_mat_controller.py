@@ -59,7 +59,7 @@ def evaluated(batch, mac, packed=True):
 
 
 @pytest.mark.parametrize("kinds", [("choice",), ("choice", "numbers")])
-@pytest.mark.parametrize("agent", ["mat", "mat_dec"])
+@pytest.mark.parametrize("agent", ["mat", "mat_dec", "commformer"])
 def test_probabilities_of_decisions_in_turn_are_those_of_learning(agent, kinds):
     batch, mac, log_prob, value = played(agent, kinds)
     for packed in (True, False):

@@ -24,6 +24,7 @@ from small_training import (
     episode_limit,
     needs_continuous_actions,
     needs_meaning,
+    own_agents,
     preset_of,
     preset_on_lbf,
     sees_entities,
@@ -170,8 +171,9 @@ def test_every_algorithm_learns_from_a_reward_for_each_agent(tmp_path, monkeypat
 def refusal(runner, learner, agent):
     """What the message says if this combination is refused on two_step, else None; two of the three decide."""
     runs, learns, plays = runners.entry(runner).traits, learners.entry(learner).traits, AGENTS.entry(agent).traits
-    own = plays.get("controllers", ())
-    if own and not set(own) & set(learns.get("controllers", ())):  # it needs a controller of its own: below
+    controllers, bound = plays.get("controllers", ()), own_agents(learner)
+    elsewhere = bool(controllers) and not set(controllers) & set(learns.get("controllers", ()))
+    if elsewhere or (bound and agent not in bound):  # it needs a controller of its own: below
         return rf"(mac|learner)=\w+ does not go with agent={agent}|agent={agent} does not go with (mac|learner)="
     if agent not in learns.get("agents", (agent,)) or learner not in plays.get("learners", (learner,)):
         pair = f"agent={agent}", f"learner={learner}"

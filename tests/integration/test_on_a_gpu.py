@@ -244,7 +244,7 @@ COUNTS = {
     **dict.fromkeys(("td3", "ddpg_mujoco", "matd3", "facmac", "iddpg"), ONE_STEP),
     **dict.fromkeys(("sac", "sac_mujoco", "tqc", "crossq", "masac", "isac"), ONE_STEP),
     **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
-    **dict.fromkeys(("ippo", "mappo", "mappo_mpe", "mat", "mat_dec"), MINIBATCHES),
+    **dict.fromkeys(("ippo", "mappo", "mappo_mpe", "mat", "mat_dec", "commformer"), MINIBATCHES),
     **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),
     **{f"epymarl_{name}": MINIBATCHES for name in ("ippo", "ippo_ns", "mappo", "mappo_ns")},
     "ippo_smac": TWO_NETWORKS,

@@ -13,7 +13,6 @@ from checks.options import completed
 from checks.values import normalised
 from cli.compose import compose_config
 from controllers import REGISTRY as controllers
-from controllers.unroll import unroll_mac
 from envs.small.payoffs import PRESETS
 from fakes import RecordingLogger
 from helpers import empty_batch
@@ -49,14 +48,25 @@ def greedy_after(preset, updates, seed=0, **changes):
     learner = learners[args.learner](mac, batch.scheme, RecordingLogger(), args)
     for update in range(updates):
         learner.train(batch, update, update)
-    with th.no_grad():
-        first, second = unroll_mac(mac, batch)[0][0, 0].argmax(dim=-1).tolist()
+    mac.init_hidden(9)
+    first, second = mac.select_actions(batch, 0, updates, test_mode=True)[0].tolist()
     return PAYOFF[first][second]
 
 
 @pytest.mark.parametrize("preset", ["ow_qmix", "cw_qmix"])
 def test_these_find_the_best_joint_action(preset):
     assert greedy_after(preset, 400) == 8
+
+
+@pytest.mark.parametrize("rank", [None, 1])
+def test_so_does_dcg(rank):
+    """With whole payoff matrices, and with those of one outer product."""
+    assert greedy_after("dcg", 100, cg_payoff_rank=rank) == 8
+
+
+def test_without_edges_dcg_does_not():
+    """As it is VDN then, but for a factor."""
+    assert greedy_after("dcg", 400, cg_edges="vdn") < 8
 
 
 def test_so_does_qtran_alt():

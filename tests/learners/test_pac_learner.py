@@ -10,8 +10,9 @@ from fakes import RecordingLogger
 from helpers import fill, make_args, random_batch
 from learners.pac_dcg_learner import PACDCGLearner
 from learners.pac_learner import PACLearner
+from modules.coordination import edges_of, greedy_actions, joint_values
 from modules.critics import others_actions
-from modules.critics.coordination_graph import CoordinationGraph, edges_of, joint_values
+from modules.critics.coordination_graph import CoordinationGraph
 from modules.critics.others_actions import OthersActionsCritic
 from utils.errors import ConfigError
 from utils.rl_utils import n_step_returns, valid_transitions
@@ -149,18 +150,18 @@ def test_the_graphs_best_actions_are_those_of_all(shared, edges, rank):
         graph, legal = critic.graph(batch), batch["avail_actions"]
         assert len(edges_of(edges, 3)) == graph.payoffs.size(2)
         tried = th.tensor([*product(range(3), repeat=3)]).view(1, 1, -1, 3, 1).expand(*legal.shape[:2], -1, -1, -1)
-        values = joint_values(critic, graph, tried)
+        values = joint_values(graph, tried)
         allowed = legal.unsqueeze(2).expand(*tried.shape[:4], -1).gather(4, tried).squeeze(4).amin(dim=3) > 0
         best = values.masked_fill(~allowed, -th.inf).amax(dim=2)[:, :-1][filled]
-        greedy = critic.greedy(graph, legal)
-        found = joint_values(critic, graph, greedy.unsqueeze(2))[..., 0][:, :-1][filled]
+        greedy = greedy_actions(graph, legal, critic.args)
+        found = joint_values(graph, greedy.unsqueeze(2))[..., 0][:, :-1][filled]
         assert legal.gather(3, greedy).squeeze(3)[:, :-1][filled].all()
         near = th.isclose(found, best)
         assert near.all() if edges != "full" else near.float().mean() > 0.6 and (found <= best + 1e-5).all()
         # the own action with the others' best ones
         own = greedy.clone()
         own[:, :, 1] = batch["actions"][:, :, 1]
-        expected = joint_values(critic, graph, own.unsqueeze(2))[..., 0]
+        expected = joint_values(graph, own.unsqueeze(2))[..., 0]
         th.testing.assert_close(critic.best_of_own(batch)[:, :, 1], expected)
 
 

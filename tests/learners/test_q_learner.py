@@ -38,7 +38,7 @@ class TableMAC:
 
 def targets_of(learner, unroll, mac_out, mask):
     rewards = learner._rewards(unroll.batch, mask, None)
-    return learner._targets(unroll, mac_out, learner._target_values(unroll), rewards, mask)
+    return learner._targets(unroll, mac_out, learner._target_values(unroll)[0], rewards, mask)
 
 
 def _one_step_batch():

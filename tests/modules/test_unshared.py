@@ -43,11 +43,16 @@ def of_agent(tree, i):
 # rogue_net takes frames of entities, and one network acts for all of them
 @pytest.mark.parametrize(
     "name",
-    # those that hear each other: tests/modules/test_messages.py
+    # those that hear each other: tests/modules/test_messages.py; dcg shares payoffs, and the memory of rode has numbers
+    # of roles: tests/learners/test_rode_learner.py
     sorted(
         name
         for name in REGISTRY
-        if not (name == "rogue_net" or REGISTRY[name].takes_parts or REGISTRY.entry(name).traits.get("communicates"))
+        if not (
+            name in ("rogue_net", "dcg", "rode")
+            or REGISTRY[name].takes_parts
+            or REGISTRY.entry(name).traits.get("communicates")
+        )
     ),
 )
 def test_every_agent_computes_as_separate_networks_do(name, changes):

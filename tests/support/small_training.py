@@ -72,6 +72,13 @@ def preset_on_lbf(algorithm):
     return compose_config(algorithm, "lbf").config
 
 
+def own_agents(learner):
+    """The only agents of a learner whose controllers take no others."""
+    controllers = REGISTRIES["learner"].entry(learner).traits.get("controllers", ())
+    taken = [REGISTRIES["mac"].entry(name).traits.get("agents", ()) for name in controllers]
+    return [agent for agents in taken for agent in agents] if all(taken) else []
+
+
 @cache
 def preset_of(learner):
     """The plainest preset of a learner: the shortest name, if possible of those whose controller takes any agent."""

@@ -1,7 +1,8 @@
 """Agents: the networks that turn one agent's inputs into action values or policy logits."""
 
+from modules.coordination_options import GRAPH
 from modules.entities.options import NET
-from utils.config.options import COPIES, SHAPES, SHARED, WIDTH, Option
+from utils.config.options import COPIES, SHAPES, SHARED, STEPS, WIDTH, Option
 from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("agent")
@@ -199,6 +200,19 @@ REGISTRY.declare(
     options=MAT,
 )
 REGISTRY.declare(
+    "commformer",
+    "modules.agents.commformer_agent:CommFormerAgent",
+    "MAT, whose agents hear only those to which a learned graph links them (CommFormer)",
+    sees_rows=True,
+    controllers=("mat_mac",),
+    learners=("commformer_learner",),
+    check="modules.agents.mat_agent:check",
+    options={
+        **MAT,
+        "sparsity": Option(0.4, "share of the team that each agent hears, at least one other", above=0, at_most=1),
+    },
+)
+REGISTRY.declare(
     "updet",
     "modules.agents.updet_agent:UPDeTAgent",
     "a transformer over entities, whose memory is one of its tokens (UPDeT)",
@@ -296,6 +310,46 @@ REGISTRY.declare(
     communicates=True,
     sees_rows=True,
     options=WIDTHS,
+)
+REGISTRY.declare(
+    "dcg",
+    "modules.agents.dcg_agent:DCGAgent",
+    "linear, GRU cell, and values of joint actions by a coordination graph of the agents' memories (DCG)",
+    memory=True,
+    sees_rows=True,
+    controllers=("dcg_mac",),
+    check="modules.agents.dcg_agent:check",
+    options=WIDTHS | LAYER_NORM | USE_RNN | GRAPH,
+)
+REGISTRY.declare(
+    "roma",
+    "modules.agents.roma_agent:ROMAAgent",
+    "linear, GRU cell, and a last layer that is made by the agent's role (ROMA)",
+    memory=True,
+    sees_rows=True,
+    learners=("roma_learner",),
+    options={
+        **WIDTHS,
+        "latent_dim": Option(3, "numbers of a role", at_least=1, at_most=WIDTH, resume=SHAPES),
+        "role_hidden_dim": Option(
+            12, "hidden units of the networks that infer and decode roles", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+        "var_floor": Option(0.002, "the least variance of a role's numbers", above=0, at_most=1),
+    },
+)
+REGISTRY.declare(
+    "rode",
+    "modules.agents.rode_agent:RODEAgent",
+    "a selector of roles, and a policy for each role over the actions that it has (RODE)",
+    memory=True,
+    sees_rows=True,
+    controllers=("rode_mac",),
+    options={
+        **WIDTHS,
+        "n_role_clusters": Option(3, "roles, into which actions are divided", at_least=1, at_most=64, resume=SHAPES),
+        "role_interval": Option(5, "steps for which agents keep a role", at_least=1, at_most=STEPS),
+        "action_latent_dim": Option(20, "numbers of an action's vector", at_least=1, at_most=WIDTH, resume=SHAPES),
+    },
 )
 REGISTRY.declare(
     "conv",

@@ -51,3 +51,9 @@ class Agent(nn.Module):
         """One step of N agents: a sequence of length 1 each."""
         encoded = self.encode(inputs)
         return self.sequence(encoded, [len(encoded)], hidden_state)
+
+
+def encoded_by(inputs: Any, *layers: nn.Linear) -> th.Tensor:
+    """Outputs of linear layers that see all of the inputs of P agents, side by side: for `Agent.encode`."""
+    outputs = [layer(inputs) if isinstance(inputs, th.Tensor) else inputs.through(layer) for layer in layers]
+    return outputs[0] if len(outputs) == 1 else th.cat(outputs, dim=1)

@@ -7,6 +7,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.agents import REGISTRY
+from modules.agents.agent import encoded_by
 from modules.agents.messages import CommunicatingAgent, Message
 from utils.config.merging import with_defaults
 
@@ -31,7 +32,7 @@ class _Recurrent(CommunicatingAgent):
 
     def encode(self, inputs: Any) -> th.Tensor:
         """Of P agents, `[P, H]`."""
-        return F.relu(self.fc1(inputs) if isinstance(inputs, th.Tensor) else inputs.through(self.fc1))
+        return F.relu(encoded_by(inputs, self.fc1))
 
 
 class CommNetAgent(_Recurrent):

@@ -9,6 +9,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.agents import REGISTRY
+from modules.agents.messages import attention_weights
 from modules.initialisation import RELU_GAIN, orthogonal_layer
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
@@ -58,18 +59,29 @@ class MATDecAgent(nn.Module):
             before: what each knows of the agent before it, `[R, n, 1 + K]`: 1 and zeros for the first agent, 0 and the
                 action for others.
         """
-        encoded = self.encode(seen)
-        return th.cat([self.decode(seen, encoded, before), self.value_head(encoded)], dim=-1)
+        links = self.links()
+        encoded = self.encode(seen, links)
+        return th.cat([self.decode(seen, encoded, before, links=links), self.value_head(encoded)], dim=-1)
 
-    def encode(self, seen: th.Tensor) -> th.Tensor:
-        """What the team sees, by agent: `[R, n, D]`."""
+    def links(self) -> th.Tensor | None:
+        """Whom each agent attends to, 0 or 1, `[n, n]`; None: to all."""
+        return None
+
+    def encode(self, seen: th.Tensor, links: th.Tensor | None = None) -> th.Tensor:
+        """What the team sees, by agent: `[R, n, D]`. `links`: None: as `links()` says."""
+        links = self.links() if links is None else links
         x = self.encoder_norm(self.obs_encoder(seen))
         for block in self.encoder:
-            x = block(x)
+            x = block(x, links)
         return x
 
     def decode(
-        self, seen: th.Tensor, encoded: th.Tensor, before: th.Tensor | None, memory: Memory | None = None
+        self,
+        seen: th.Tensor,
+        encoded: th.Tensor,
+        before: th.Tensor | None,
+        memory: Memory | None = None,
+        links: th.Tensor | None = None,
     ) -> th.Tensor:
         """Outputs `[R, n, A]`; with a `memory` of the agents before, of the next one, `[R, 1, A]`, which it notes."""
         return self.decoder(seen)
@@ -92,11 +104,17 @@ class MATAgent(MATDecAgent):
         self.head = _head(size, outputs)
 
     def decode(
-        self, seen: th.Tensor, encoded: th.Tensor, before: th.Tensor | None, memory: Memory | None = None
+        self,
+        seen: th.Tensor,
+        encoded: th.Tensor,
+        before: th.Tensor | None,
+        memory: Memory | None = None,
+        links: th.Tensor | None = None,
     ) -> th.Tensor:
+        links = self.links() if links is None else links
         x = self.decoder_norm(self.action_encoder(before))
         for block in self.blocks:
-            x = block(x, encoded, memory)
+            x = block(x, encoded, memory, links)
         return self.head(x)
 
 
@@ -108,8 +126,8 @@ class EncoderBlock(nn.Module):
         self.attention, self.mlp = Attention(size, heads), _mlp(size)
         self.norm1, self.norm2 = nn.LayerNorm(size), nn.LayerNorm(size)
 
-    def forward(self, x: th.Tensor) -> th.Tensor:
-        x = self.norm1(x + self.attention(x, x))
+    def forward(self, x: th.Tensor, links: th.Tensor | None = None) -> th.Tensor:
+        x = self.norm1(x + self.attention(x, x, links=links))
         return self.norm2(x + self.mlp(x))
 
 
@@ -121,10 +139,12 @@ class DecoderBlock(nn.Module):
         self.attention1, self.attention2, self.mlp = Attention(size, heads), Attention(size, heads), _mlp(size)
         self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(size) for _ in range(3))
 
-    def forward(self, x: th.Tensor, encoded: th.Tensor, memory: Memory | None) -> th.Tensor:
+    def forward(
+        self, x: th.Tensor, encoded: th.Tensor, memory: Memory | None, links: th.Tensor | None = None
+    ) -> th.Tensor:
         causal = memory is None
-        x = self.norm1(x + self.attention1(x, x, causal, memory))
-        x = self.norm2(encoded + self.attention2(encoded, x, causal, memory))
+        x = self.norm1(x + self.attention1(x, x, causal, memory, links))
+        x = self.norm2(encoded + self.attention2(encoded, x, causal, memory, links))
         return self.norm3(x + self.mlp(x))
 
 
@@ -137,12 +157,18 @@ class Attention(nn.Module):
         self.key, self.query, self.value, self.proj = (_linear(size, size) for _ in range(4))
 
     def forward(
-        self, asking: th.Tensor, seen: th.Tensor, causal: bool = False, memory: Memory | None = None
+        self,
+        asking: th.Tensor,
+        seen: th.Tensor,
+        causal: bool = False,
+        memory: Memory | None = None,
+        links: th.Tensor | None = None,
     ) -> th.Tensor:
         """What each agent of `asking` finds in `seen`: with `causal`, in agents up to its own place.
 
         Args:
             memory: keys and values of agents before those of `seen`, which are added to it.
+            links: whom each agent of the team attends to, 0 or 1, `[n, n]`; None: to all.
         """
         query, key, value = (
             layer(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
@@ -152,7 +178,13 @@ class Attention(nn.Module):
             if self in memory:
                 key, value = (th.cat(pair, dim=2) for pair in zip(memory[self], (key, value), strict=True))
             memory[self] = key, value
-        found = F.scaled_dot_product_attention(query, key, value, is_causal=causal)
+        if links is None:
+            found = F.scaled_dot_product_attention(query, key, value, is_causal=causal)
+        else:
+            last = key.size(2)
+            links = links[last - query.size(2) : last, :last]
+            products = query @ key.mT / query.size(-1) ** 0.5
+            found = attention_weights(products, links.tril() if causal else links) @ value
         return self.proj(found.transpose(1, 2).flatten(2))
 
 

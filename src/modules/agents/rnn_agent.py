@@ -30,7 +30,7 @@ class RNNAgent(Agent):
         self.fc1 = nn.Linear(input_shape, args.rnn_hidden_dim)
         layer = nn.GRUCell if args.use_rnn else nn.Linear
         self.rnn: Any = layer(args.rnn_hidden_dim, args.rnn_hidden_dim)
-        self.fc2: nn.Module = nn.Linear(args.rnn_hidden_dim, args.n_actions)
+        self.fc2: Any = nn.Linear(args.rnn_hidden_dim, args.n_actions)
         self.norm1, self.norm2 = layer_norms(args.rnn_hidden_dim, self._normalised())
         self.layer_norm = nn.LayerNorm(args.rnn_hidden_dim) if args.use_layer_norm else None
         self.initialise()

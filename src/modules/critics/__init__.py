@@ -1,5 +1,6 @@
 """Critics: the value estimates of actor-critic learners."""
 
+from modules.coordination_options import GRAPH
 from utils.config.options import SHAPES, WIDTH, Option
 from utils.config.reach import NOWHERE
 from utils.config.registry import Registry, lazy_classes
@@ -68,42 +69,7 @@ COORDINATION_GRAPH = {
     "critic_all_obs": VALUES["critic_all_obs"],
     "critic_last_actions": LAST_ACTIONS,
     "orthogonal_init": VALUES["orthogonal_init"],
-    "cg_edges": Option(
-        "full",
-        "pairs of agents with payoffs: full (all), line, cycle, star (the first with each other one), vdn (none)",
-        choices=("full", "line", "cycle", "star", "vdn"),
-        resume=SHAPES,
-    ),
-    "cg_utilities_hidden_dim": Option(
-        None,
-        "units of a hidden layer before utilities; null: none",
-        nullable=True,
-        kind=int,
-        at_least=1,
-        at_most=WIDTH,
-        resume=SHAPES,
-    ),
-    "cg_payoffs_hidden_dim": Option(
-        None,
-        "units of a hidden layer before payoffs; null: none",
-        nullable=True,
-        kind=int,
-        at_least=1,
-        at_most=WIDTH,
-        resume=SHAPES,
-    ),
-    "cg_payoff_rank": Option(
-        None,
-        "payoffs are sums of so many outer products; null: whole matrices",
-        nullable=True,
-        kind=int,
-        at_least=1,
-        at_most=WIDTH,
-        resume=SHAPES,
-    ),
-    "msg_anytime": Option(True, "take the best joint action of all rounds of messages, not the last one"),
-    "msg_iterations": Option(8, "rounds of messages by which the best joint action is found", at_least=1, at_most=1000),
-    "msg_normalized": Option(True, "messages have a mean of 0"),
+    **GRAPH,
 }
 REGISTRY.declare(
     "coma",
