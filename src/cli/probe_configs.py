@@ -26,7 +26,7 @@ CHOICES, CONTINUOUS, ENTITIES = "choices", "continuous", "entities"
 # an environment of Gymnasium without further packages, for files that ask one before they say what they are
 CONTROL = "Pendulum-v1"
 # what critics of actions or policies have values of; none remembers earlier steps
-OF_ACTIONS = ("actions", "joint_policies", "own_policies")
+OF_ACTIONS = ("actions", "joint_policies", "own_policies", "own_actions")
 OF_PICTURES = "its networks see pictures, and probes show three numbers"
 
 
