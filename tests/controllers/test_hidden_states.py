@@ -11,7 +11,8 @@ from controllers.unroll import BatchUnroll, unroll_mac
 from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
-from small_training import SETTINGS, assembled, suited
+from small_training import SETTINGS, assembled, preset_on_lbf, suited
+from utils.config.merging import config_names
 from utils.tensors.schemes import is_rollout
 from utils.tensors.tensor_trees import leaves
 
@@ -136,9 +137,10 @@ def test_recurrent_kernels_of_gpus_get_memory_of_its_own(agent, monkeypatch):
     units = bool(REGISTRY.entry(agent).traits.get("needs_entities"))
     env_args = {"observation": "entities"} if units else {}
     traits = REGISTRY.entry(agent).traits
-    # those that go with parts of their own have the names of their presets
+    # those that go with parts of their own
     bound = traits.get("controllers") or "q_learner" not in traits.get("learners", ("q_learner",))
-    config = compose_config(agent if bound else "iql", "skirmish").config
+    presets = sorted(name for name in config_names("algs") if preset_on_lbf(name)["agent"] == agent) if bound else []
+    config = compose_config(next(iter(presets), "iql"), "skirmish").config
     changes = {"agent": agent, "env_args": env_args, "obs_last_action": not units, "obs_agent_id": not units}
     with assembled(suited(config, {**SETTINGS, **changes})) as parts:
         mac, given = parts.mac, []

@@ -43,13 +43,13 @@ def of_agent(tree, i):
 # rogue_net takes frames of entities, and one network acts for all of them
 @pytest.mark.parametrize(
     "name",
-    # those that hear each other: tests/modules/test_messages.py; dcg shares payoffs, and the memory of rode has numbers
-    # of roles: tests/learners/test_rode_learner.py
+    # those that hear each other: tests/modules/test_messages.py; dcg shares payoffs, the memory of rode has numbers of
+    # roles (tests/learners/test_rode_learner.py), and rnn_maven sees agents' numbers by their rows
     sorted(
         name
         for name in REGISTRY
         if not (
-            name in ("rogue_net", "dcg", "rode")
+            name in ("rogue_net", "dcg", "rode", "rnn_maven")
             or REGISTRY[name].takes_parts
             or REGISTRY.entry(name).traits.get("communicates")
         )

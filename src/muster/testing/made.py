@@ -9,6 +9,7 @@ import numpy as np
 import torch as th
 
 from checks.options import declared
+from checks.registries import REGISTRIES
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from envs.contract.fields import pymarl_spec
@@ -17,8 +18,14 @@ SIZES = {"n_agents": 2, "n_actions": 3, "state_shape": 4, "obs_shape": 5}
 
 
 def make_args(**changes: Any) -> SimpleNamespace:
-    """What parts get as `args`: every key of Muster's at its default, small sizes, and `changes`."""
+    """What parts get as `args`: every key of Muster's at its default, small sizes, and `changes`.
+
+    Defaults are those of the parts that `changes` names, such as `agent="iqn"`, where others have the key, too.
+    """
     defaults = {key: option.default for key, option in declared().items()}
+    for kind, registry in REGISTRIES.items():
+        if changes.get(kind) in registry:
+            defaults |= registry.entry(changes[kind]).defaults
     changes = {"device": "cpu", "use_cuda": False, "seed": 1, "meaning": None, **changes}
     return SimpleNamespace(**{**copy.deepcopy(defaults), **SIZES, **changes})
 
