@@ -42,6 +42,11 @@ class MASERLearner(QLearner):
     are, and from its subgoal on an agent explores: its values are drawn to a uniform policy (section 3.3).
     """
 
+    @property
+    def without_gradient(self) -> dict[str, str]:
+        """See `experiment.learning_checks.excuses`."""
+        return {"distance.*": "distance_untrained=True"} if self.args.distance_untrained else {}
+
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         self._scheme, self._fields = scheme, observed_fields(scheme)

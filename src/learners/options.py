@@ -394,9 +394,20 @@ def check_draws(config: Mapping[str, Any]) -> None:
 
 
 def check_old_episodes(config: Mapping[str, Any]) -> None:
-    """Raises ConfigError: a learner of old episodes without their buffer, or the reverse."""
+    """Raises ConfigError: a learner of old episodes without their buffer, or the reverse, or samples that never are."""
     old, buffer = config["off_batch_size"], config["buffer"]
     if old and buffer != "on_off":
         raise ConfigError(f"off_batch_size={old} needs buffer=on_off, not buffer={buffer}. Or set off_batch_size=0.")
     if buffer == "on_off" and not old:
         raise ConfigError("buffer=on_off with off_batch_size=0 has no old episodes. Use buffer=episodes.")
+    if buffer != "on_off":
+        return
+    recent, batch, size = config["recent_size"], config["batch_size"], config["buffer_size"]
+    if 0 < recent < batch:
+        raise ConfigError(
+            f"recent_size={recent}: batch_size={batch} different episodes are drawn from these. Use {batch} or more, "
+            "or 0."
+        )
+    for key, value in (("off_batch_size", old), ("recent_size", recent)):
+        if value > size:
+            raise ConfigError(f"{key}={value} is more than the buffer holds: buffer_size={size}.")

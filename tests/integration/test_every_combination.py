@@ -110,6 +110,8 @@ def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algo
     changes = {"runner": "episode"}
     if needs_meaning(algorithm) and environment == "skirmish_v2_terran":  # medivacs: the vector does not tell them
         changes["env_args"] = {**SHORT[environment], "observation": "entities"}
+    if preset_on_lbf(algorithm).get("distance_untrained"):
+        changes["distance_untrained"] = False
     if environment in ONE_STEP and preset_on_lbf(algorithm).get("train_on_padding"):
         changes["train_on_padding"] = False
     if environment in ONE_STEP and (

@@ -117,12 +117,20 @@ def test_targets_follow_by_episodes():
 
 
 def test_old_episodes_need_their_buffer():
-    assert check_old_episodes({"off_batch_size": 4, "buffer": "on_off"}) is None
+    sizes = {"buffer": "on_off", "off_batch_size": 4, "recent_size": 3, "batch_size": 3, "buffer_size": 4}
+    assert check_old_episodes(sizes) is None and check_old_episodes({**sizes, "recent_size": 0}) is None
     assert check_old_episodes({"off_batch_size": 0, "buffer": "episodes"}) is None
     with pytest.raises(ConfigError, match="off_batch_size=4 needs buffer=on_off"):
         check_old_episodes({"off_batch_size": 4, "buffer": "episodes"})
     with pytest.raises(ConfigError, match="off_batch_size=0 has no old episodes"):
         check_old_episodes({"off_batch_size": 0, "buffer": "on_off"})
+    for key, value, message in (
+        ("recent_size", 2, r"^recent_size=2: batch_size=3 different episodes .* Use 3 or more, or 0\.$"),
+        ("recent_size", 5, r"^recent_size=5 is more than the buffer holds: buffer_size=4\.$"),
+        ("off_batch_size", 5, r"^off_batch_size=5 is more than the buffer holds"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            check_old_episodes({**sizes, key: value})
 
 
 @pytest.mark.parametrize("recent", [0, 4])

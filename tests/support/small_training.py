@@ -113,7 +113,8 @@ def suited(config, settings):
     """
     recursive_dict_update(config, settings)
     if ChosenParts(config).name("buffer") == "on_off":
-        config["off_batch_size"], config["recent_size"] = config["batch_size"], min(config.get("recent_size", 0), 2)
+        size = config["batch_size"]
+        config["off_batch_size"], config["recent_size"] = size, size if config.get("recent_size") else 0
     if ChosenParts(config).name("buffer") == "transitions":
         config["buffer_size"] = 1000 * config["batch_size_run"]
         config["samples_per_insert"] = min(config["samples_per_insert"], 0.3 * config["batch_size"])

@@ -319,7 +319,7 @@ REGISTRY.declare(
     sees_rows=True,
     controllers=("dcg_mac",),
     check="modules.agents.dcg_agent:check",
-    options=WIDTHS | LAYER_NORM | USE_RNN | GRAPH,
+    options=WIDTHS | LAYER_NORM | USE_RNN | N_RNN | GAIN | GRAPH,
 )
 REGISTRY.declare(
     "roma",

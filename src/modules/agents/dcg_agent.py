@@ -7,7 +7,6 @@ import torch as th
 
 from modules.agents.rnn_agent import RNNAgent
 from modules.coordination import Graph, edge_ends, edges_of, graph_of, greedy_actions, payoff_layers, value_layers
-from modules.layer_norms import normed
 from utils.errors import ConfigError
 
 
@@ -36,7 +35,7 @@ class DCGAgent(RNNAgent):
 
     def graph(self, utilities: th.Tensor, hidden: th.Tensor) -> Graph:
         """The graph of the outputs `[..., n, A]` and the memories `[..., n, H]` after a step."""
-        hidden = normed(self.norm2, hidden)
+        hidden = self._normed(hidden)
         return graph_of(utilities, hidden, self.payoffs, self.start, self.end, self.args.cg_payoff_rank)
 
     def greedy(self, graph: Graph, avail_actions: th.Tensor) -> th.Tensor:

@@ -80,7 +80,10 @@ class RNNAgent(Agent):
 
     def _values(self, hidden: th.Tensor) -> th.Tensor:
         """From the GRU to the outputs."""
-        return self.fc2(normed(self.layer_norm, normed(self.norm2, hidden)))
+        return self.fc2(self._normed(hidden))
+
+    def _normed(self, hidden: th.Tensor) -> th.Tensor:
+        return normed(self.layer_norm, normed(self.norm2, hidden))
 
 
 class RNNLayerNormAgent(RNNAgent):
