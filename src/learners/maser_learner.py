@@ -37,9 +37,10 @@ class MASERLearner(QLearner):
     """Q-learning of the team with a subgoal for each agent and episode: what it saw at its most promising step.
 
     That is where a Q_i + (1 - a) Q_tot / n is largest, with a `subgoal_alpha` (section 3.1). The reward of agent i is
-    -|phi(o_i) - phi(subgoal)|, of which the team gets the mean, times `subgoal_reward`; its own value also learns from
-    its share of the team's reward and its own (section 3.2). A network phi learns distances that say how unlike values
-    are, and from its subgoal on an agent explores: its values are drawn to a uniform policy (section 3.3).
+    minus the norm of phi(o_i) - phi(subgoal), of which the team gets the mean, times `subgoal_reward`; its own value
+    also learns from its share of the team's reward and its own (section 3.2). A network phi learns distances that say
+    how unlike values are, and from its subgoal on an agent explores: its values are drawn to a uniform policy (section
+    3.3).
     """
 
     @property
