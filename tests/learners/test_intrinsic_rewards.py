@@ -152,7 +152,7 @@ def test_a_learner_that_could_not_save_it_is_refused():
         attach(object(), batch.scheme, args)
 
 
-def test_emcs_curiosity_is_how_badly_next_values_are_foretold():
+def test_emcs_curiosity_is_how_badly_next_values_are_predicted():
     batch = batch_of(lengths=(T, 2, 3, T))
     learner = learner_of(batch, "emc", intrinsic_coef=1.0, curiosity_tau=0.25, obs_last_action=False)
     part = learner.intrinsic
@@ -169,11 +169,11 @@ def test_emcs_curiosity_is_how_badly_next_values_are_foretold():
         hidden = [network.init_hidden().expand(N, -1) for network in (predictor, part.followed)]
         for t in range(length + 1):
             inputs = th.cat([batch["obs"][row, t], th.eye(N)], dim=1)
-            (foretold, hidden[0]), (value, hidden[1]) = (
+            (predicted, hidden[0]), (value, hidden[1]) = (
                 network(inputs, memory) for network, memory in zip((predictor, part.followed), hidden, strict=True)
             )
             if t:
-                error = float((foretold - value).norm(dim=1).mean().detach())
+                error = float((predicted - value).norm(dim=1).mean().detach())
                 assert float(found[row, t - 1]) == pytest.approx(error, rel=1e-4)
 
 

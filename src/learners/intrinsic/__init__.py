@@ -23,7 +23,7 @@ OPTIONS = {
 REGISTRY.declare(
     "rnd",
     "learners.intrinsic.random_distillation:RandomDistillation",
-    "how badly a network foretells what a random one says of the next state or observation (RND)",
+    "how badly a network predicts what a random one says of the next state or observation (RND)",
     logs=INTRINSIC,
     options={
         **OPTIONS,
@@ -51,13 +51,13 @@ REGISTRY.declare(
 REGISTRY.declare(
     "emc",
     "learners.intrinsic.value_curiosity:ValueCuriosity",
-    "how badly an agent's values at the next step are foretold (the curiosity of EMC)",
+    "how badly an agent's values at the next step are predicted (the curiosity of EMC)",
     check="learners.intrinsic:check_values",
     logs=INTRINSIC,
     options={
         **{key: OPTIONS[key] for key in ("intrinsic_coef", "intrinsic_lr")},
         "curiosity_tau": Option(
-            0.005, "share by which the values that are foretold follow the agents' in each update", above=0, at_most=1
+            0.005, "share by which the values that are predicted follow the agents' in each update", above=0, at_most=1
         ),
     },
 )
@@ -67,7 +67,7 @@ def check_values(config: Mapping[str, Any]) -> None:
     """Raises ConfigError: the learner has no values of agents' actions."""
     if config["learner"] not in OF_VALUES:
         raise ConfigError(
-            f"intrinsic={config['intrinsic']} foretells values of agents' actions, and does not go with "
+            f"intrinsic={config['intrinsic']} predicts values of agents' actions, and does not go with "
             f"learner={config['learner']}. These do: {', '.join(OF_VALUES)}. Use intrinsic=rnd, which takes any."
         )
 

@@ -16,7 +16,7 @@ CLIP = 5.0
 
 
 class RandomDistillation(IntrinsicReward):
-    """The squared error of a network that foretells what another one of random weights says of the next state.
+    """The squared error of a network that predicts what another one of random weights says of the next state.
 
     It is large where the network has not learned, which is where agents have not been, and is divided by its running
     deviation. With `intrinsic_sees: obs` each agent has an error of its own observation.

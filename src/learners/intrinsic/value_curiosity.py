@@ -1,4 +1,4 @@
-"""Curiosity of EMC (Zheng et al. 2021): how badly agents' next values are foretold."""
+"""Curiosity of EMC (Zheng et al. 2021): how badly agents' next values are predicted."""
 
 import copy
 from typing import Any
@@ -11,7 +11,7 @@ from learners.q_targets import masked_mean
 
 
 class ValueCuriosity(IntrinsicReward):
-    """|Q~_i(tau', .) - Q'_i(tau', .)|, where Q~ learns to foretell Q', which follows the agents slowly (section 3.1).
+    """|Q~_i(tau', .) - Q'_i(tau', .)|, where Q~ learns to predict Q', which follows the agents slowly (section 3.1).
 
     Both are networks like the agents', with a memory of what happened. An agent's values hang together with those of
     the others by the team's reward, so what is new to them together is new to it.
@@ -33,6 +33,6 @@ class ValueCuriosity(IntrinsicReward):
                 kept.lerp_(new, self.args.curiosity_tau)
             unroll = BatchUnroll(batch, self._mac)
             values = unroll.spread(unroll.outputs(self._follows))[:, 1:]
-        foretold = unroll.spread(unroll.outputs(self._predicts))[:, 1:]
-        errors = (foretold - values).norm(dim=-1)
+        predicted = unroll.spread(unroll.outputs(self._predicts))[:, 1:]
+        errors = (predicted - values).norm(dim=-1)
         return errors.detach(), masked_mean(errors, mask)
