@@ -14,7 +14,7 @@ from utils.plain_values import RESERVED_KEYS, escaped, quoted
 COUNT_OF = "episodes with "
 EPISODES, LENGTH = "n_episodes", "ep_length"
 # the names X of the statistics `X_mean` that runners and learners log
-OWN = frozenset(("return", LENGTH, EPISODES, "q_taken", "target", "advantage", "v"))
+OWN = frozenset(("return", LENGTH, EPISODES, "q_taken", "q_max", "q_min", "target", "advantage", "v"))
 # what names of tests' statistics, of values that change, and of counts begin with
 OWN_BEGINNINGS = ("test_", "live/", COUNT_OF)
 # what neither Sacred's files nor a database keep
