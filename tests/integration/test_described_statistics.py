@@ -9,6 +9,7 @@ from small_training import logged_statistics, needs_continuous_actions, preset_o
 
 # of other settings than the plainest preset's, or of actions that are one choice
 OF_SETTINGS = {"value_loss", "pi_max", "entropy_weight", "critic_grad_norm", "quantile_spread", "loss_td", "hit_prob"}
+OF_SETTINGS |= {"edge_grad_norm"}  # of three agents and more
 
 
 @pytest.mark.parametrize("learner", list(learners))

@@ -107,7 +107,7 @@ def test_validation_stops_without_a_gradient(tmp_path):
     ("declared", "changes", "words"),
     [
         ({"mixers": ("qmix",)}, {"mixer": "vdn"}, "mixer=vdn does not go with learner=own. .*use mixer=qmix"),
-        ({"mixers": "qmix"}, {"mixer": None}, "mixer=None does not go with learner=own"),
+        ({"mixers": "qmix"}, {"mixer": None}, "mixer=null does not go with learner=own"),
         ({"agents": ("ff",)}, {}, "agent=rnn does not go with learner=own"),
         ({"runners": ("batched",)}, {"runner": "parallel"}, "runner=parallel does not go with learner=own"),
     ],
