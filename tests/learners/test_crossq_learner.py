@@ -98,6 +98,18 @@ def test_rows_of_absent_agents_count_in_no_moment():
     assert th.allclose(whole.variance, part.variance) and th.allclose(whole.mean, part.mean)
 
 
+def test_absent_agents_change_no_value_of_the_others():
+    learner, _ = make_learner(2, **CROSSQ)
+    taken, mask = th.rand(2, 6, 2, 2) * 2 - 1, th.tensor([[1.0, 1], [1, 0], [0, 1], [1, 1], [1, 1], [0, 1]])
+    obs = th.randn(2, 6, 2, 3)
+    found = []
+    for absent in (0.0, 50.0):
+        seen = th.where(mask.unsqueeze(-1) > 0, obs, absent)
+        found.append(learner.critic.of_both([lambda _, x=x: x for x in seen], taken, mask))
+    for values, others in zip(*found, strict=True):
+        assert th.allclose(values * mask, others * mask, atol=1e-5) and not th.allclose(values, others)
+
+
 @pytest.mark.parametrize(("critic", "share"), [("q_own_normalised", False), ("q_central_normalised", True)])
 @pytest.mark.parametrize("choices", [0, 3])
 def test_teams_and_choices_learn(critic, share, choices):

@@ -228,6 +228,7 @@ def test_noisy_heads_explore_and_learn_how_much():
         seen.append(noise_of(mac, learner.target_mac)) or plain(batch)
     )
     sigmas = [layer.weight_sigma.clone() for layer in noisy_layers(mac.agent)]
+    mac._acting_outputs(batch, 0, test_mode=True)
     learner.train(batch, 0, 0)
     learner.train(batch, 0, 0)
     assert th.equal(state, th.get_rng_state())

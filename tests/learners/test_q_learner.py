@@ -191,6 +191,19 @@ def test_adam_by_hand():
     th.testing.assert_close(moved, th.full_like(moved, 0.01), rtol=1e-3, atol=0)
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "radam"])
+def test_the_mean_of_gradients_keeps_as_much_of_the_past_as_asked(optimizer):
+    learner, batch = make_learner("vdn", optimizer=optimizer, optim_beta1=0.25, grad_norm_clip=1e9)
+    means, gradients = [], []
+    for episode in range(2):
+        learner.train(batch, 0, episode)
+        weight = learner.params[0]
+        gradients.append(weight.grad.clone())
+        means.append(learner.optimiser.state[weight]["exp_avg"].clone())
+    th.testing.assert_close(means[0], 0.75 * gradients[0])
+    th.testing.assert_close(means[1], 0.25 * means[0] + 0.75 * gradients[1])
+
+
 @pytest.mark.parametrize("lam", [0.0, 0.8])
 def test_the_value_after_several_rewards_counts_by_their_discount(lam):
     """The field "discount" of n-step samples (`components.sampling`), in place of gamma."""
