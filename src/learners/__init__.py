@@ -4,40 +4,28 @@ from learners import logged
 from learners.actor_critic_options import ACTOR_CRITIC, COMA, COMMFORMER, DOP, LICA, PPO, RIIT, TRPO
 from learners.off_policy_options import DETERMINISTIC, SOFT, TRUNCATED, WITHOUT_TARGETS
 from learners.options import (
-    DCG,
     DOUBLE_Q,
     EPOCHS,
     IQN,
     LR_FINISH,
     MADDPG,
-    MASER,
-    MAVEN,
     MIXER,
     OPTIONS,
     PAC,
     PAC_DCG,
-    PYMARL2,
-    Q_LAMBDA,
-    RODE,
-    ROMA,
-    STANDARDISE,
-    TARGET_TEMPERATURE,
     TARGETS,
     TD_LAMBDA,
-    WEIGHTED,
-    latent_field,
 )
-from utils.config.options import Option
+from learners.q_learning_options import DCG, MASER, MAVEN, Q_LEARNING, QTRAN, RODE, ROMA, WEIGHTED, latent_field
 from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("learner", OPTIONS)
-Q_LEARNING = MIXER | TD_LAMBDA | Q_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE | TARGET_TEMPERATURE | PYMARL2
+OF_VALUES = {"kind": "value decomposition", "learns_from": "q"}
 REGISTRY.declare(
     "q_learner",
     "learners.q_learner:QLearner",
     "Q-learning of each agent or of the team: IQL, VDN, QMIX, Qatten, QPLEX",
-    kind="value decomposition",
-    learns_from="q",
+    **OF_VALUES,
     takes=("agent_rewards",),
     mixes=("nothing", "chosen_values", "choices"),
     logs=logged.Q_LEARNER,
@@ -47,8 +35,7 @@ REGISTRY.declare(
     "maven_learner",
     "learners.maven_learner:MAVENLearner",
     "MAVEN: QMIX that explores by a latent variable of each episode",
-    kind="value decomposition",
-    learns_from="q",
+    **OF_VALUES,
     mixes=("choices",),
     controllers=("maven_mac",),
     agents=("rnn_maven",),
@@ -63,8 +50,7 @@ REGISTRY.declare(
     "maser_learner",
     "learners.maser_learner:MASERLearner",
     "MASER: Q-learning of the team with subgoals of each agent from what it has played",
-    kind="value decomposition",
-    learns_from="q",
+    **OF_VALUES,
     mixes=("chosen_values", "choices"),
     needs_episodes=True,
     logs=logged.MASER,
@@ -74,29 +60,17 @@ REGISTRY.declare(
     "wqmix_learner",
     "learners.wqmix_learner:WQMIXLearner",
     "weighted QMIX with a central value: OW-QMIX, CW-QMIX",
-    kind="value decomposition",
-    learns_from="q",
+    **OF_VALUES,
     mixes=("chosen_values",),
     controllers=("basic_mac",),
     logs=logged.WQMIX,
     options=MIXER | TD_LAMBDA | TARGETS | WEIGHTED,
 )
-QTRAN = {
-    **MIXER,
-    **DOUBLE_Q,
-    **TARGETS,
-    "opt_loss": Option(1, "weight of the loss at the greedy joint action", kind=float, at_least=0),
-    "nopt_min_loss": Option(0.1, "weight of the loss at the joint action taken", at_least=0),
-    "memory_mixed_up": Option(
-        False, "the mixer gets hidden states of other agents and time steps (mistake of PyMARL2's qtran)"
-    ),
-}
 REGISTRY.declare(
     "qtran_learner",
     "learners.qtran_learner:QLearner",
     "QTRAN-base: a joint value with a factorised argmax",
-    kind="value decomposition",
-    learns_from="q",
+    **OF_VALUES,
     mixes=("joint_action",),
     logs=logged.QTRAN,
     options=QTRAN,
@@ -105,8 +79,7 @@ REGISTRY.declare(
     "qtran_alt_learner",
     "learners.qtran_learner:QTRANAltLearner",
     "QTRAN-alt: the same with a stronger condition, from joint values of each agent's actions",
-    kind="value decomposition",
-    learns_from="q",
+    **OF_VALUES,
     mixes=("joint_action_by_agent",),
     logs=logged.QTRAN,
     options=QTRAN,
@@ -115,8 +88,7 @@ REGISTRY.declare(
     "roma_learner",
     "learners.roma_learner:ROMALearner",
     "Q-learning of a team whose agents infer roles: ROMA",
-    kind="value decomposition",
-    learns_from="q",
+    **OF_VALUES,
     mixes=("nothing", "chosen_values", "choices"),
     controllers=("basic_mac",),
     agents=("roma",),
@@ -128,8 +100,7 @@ REGISTRY.declare(
     "rode_learner",
     "learners.rode_learner:RODELearner",
     "Q-learning of actions within roles, and of roles, which are clusters of actions of like effects: RODE",
-    kind="value decomposition",
-    learns_from="q",
+    **OF_VALUES,
     mixes=("chosen_values", "choices"),
     controllers=("rode_mac",),
     agents=("rode",),
@@ -142,25 +113,27 @@ REGISTRY.declare(
     "dcg_learner",
     "learners.dcg_learner:DCGLearner",
     "Q-learning of joint actions on a coordination graph: DCG",
-    kind="value decomposition",
-    learns_from="q",
+    **OF_VALUES,
     mixes=("nothing",),
     controllers=("dcg_mac",),
     agents=("dcg",),
     logs=logged.VALUES,
     options=TD_LAMBDA | DOUBLE_Q | TARGETS | DCG,
 )
+WHOLE_EPISODES = {
+    "kind": "policy gradients",
+    "learns_from": "pi_logits",
+    "takes": ("agent_rewards",),
+    "mixes": ("nothing",),
+    "on_policy": True,
+    "needs_episodes": True,
+}
 REGISTRY.declare(
     "coma_learner",
     "learners.coma_learner:COMALearner",
     "COMA: policy gradients with a counterfactual baseline, on-policy",
-    kind="policy gradients",
-    learns_from="pi_logits",
+    **WHOLE_EPISODES,
     values="actions",
-    takes=("agent_rewards",),
-    mixes=("nothing",),
-    on_policy=True,
-    needs_episodes=True,
     logs=logged.COMA,
     options=COMA,
     # keys of PyMARL's own coma.yaml, which its learner does not read either
@@ -216,20 +189,14 @@ REGISTRY.declare(
     "pqn_learner",
     "learners.pqn_learner:PQNLearner",
     "PQN: Q(lambda) on the newest rollout, without replay and target networks, on-policy",
-    kind="value decomposition",
-    learns_from="q",
+    **OF_VALUES,
     takes=("agent_rewards",),
     mixes=("nothing", "chosen_values", "choices"),
     on_policy=True,
     buffers=("rollout",),
     captured=True,
     logs=logged.VALUES,
-    options={
-        **MIXER,
-        **TD_LAMBDA,
-        **EPOCHS,
-        "lr_finish": LR_FINISH,
-    },
+    options=MIXER | TD_LAMBDA | EPOCHS | {"lr_finish": LR_FINISH},
 )
 POLICY_GRADIENTS = {
     "kind": "policy gradients",
@@ -283,7 +250,6 @@ REGISTRY.declare(
     logs=logged.TRPO,
     options=TRPO,
 )
-
 REGISTRY.declare(
     "iqn_learner",
     "learners.iqn_learner:IQNLearner",
@@ -300,38 +266,28 @@ REGISTRY.declare(
     logs=logged.IQN,
     options={**DOUBLE_Q, **IQN},
 )
-
 REGISTRY.declare(
     "pac_learner",
     "learners.pac_learner:PACLearner",
     "PAC: policy gradients towards what is best for all agents, on-policy",
-    kind="policy gradients",
-    learns_from="pi_logits",
+    **WHOLE_EPISODES,
     values="for_any_others",
-    takes=("agent_rewards",),
-    mixes=("nothing",),
-    on_policy=True,
-    needs_episodes=True,
     logs=logged.PAC,
     options=PAC,
 )
-
 REGISTRY.declare(
     "pac_dcg_learner",
     "learners.pac_dcg_learner:PACDCGLearner",
     "PAC with a coordination graph in place of all joint actions, on-policy",
-    kind="policy gradients",
-    learns_from="pi_logits",
+    **WHOLE_EPISODES,
     values="of_a_graph",
-    takes=("agent_rewards",),
-    mixes=("nothing",),
-    on_policy=True,
-    needs_episodes=True,
     logs=logged.PAC_DCG,
     options=PAC_DCG,
 )
-
 FROM_TRANSITIONS = {
+    "kind": "actor-critic",
+    "takes": ("agent_rewards", "continuous", "branches", "other_actions"),
+    "captured": True,
     "learns_from": "pi_logits",
     "values": "state_actions",
     "mixes": ("nothing",),
@@ -344,10 +300,7 @@ REGISTRY.declare(
     "learners.ddpg_learner:DDPGLearner",
     "gradients of critics for deterministic policies, and for choices by Gumbel-softmax: DDPG, TD3, MADDPG, FACMAC, "
     "off-policy",
-    kind="actor-critic",
-    takes=("agent_rewards", "continuous", "branches", "other_actions"),
     **{**FROM_TRANSITIONS, "mixes": ("nothing", "chosen_values")},
-    captured=True,
     logs=logged.DDPG,
     options=DETERMINISTIC,
 )
@@ -370,10 +323,7 @@ REGISTRY.declare(
     "sac_learner",
     "learners.sac_learner:SACLearner",
     "soft actor-critic, for continuous actions and choices: SAC, MASAC, off-policy",
-    kind="actor-critic",
-    takes=("agent_rewards", "continuous", "branches", "other_actions"),
     **FROM_TRANSITIONS,
-    captured=True,
     logs=logged.SAC,
     options=SOFT,
 )
@@ -381,10 +331,7 @@ REGISTRY.declare(
     "tqc_learner",
     "learners.tqc_learner:TQCLearner",
     "SAC with quantiles of returns, of which targets leave out the largest: TQC, off-policy",
-    kind="actor-critic",
-    takes=("agent_rewards", "continuous", "branches", "other_actions"),
     **{**FROM_TRANSITIONS, "values": "state_action_quantiles"},
-    captured=True,
     logs=logged.TQC,
     options=TRUNCATED,
 )
@@ -392,10 +339,7 @@ REGISTRY.declare(
     "crossq_learner",
     "learners.crossq_learner:CrossQLearner",
     "SAC with batch renormalisation in its critics and without target networks: CrossQ, off-policy",
-    kind="actor-critic",
-    takes=("agent_rewards", "continuous", "branches", "other_actions"),
     **{**FROM_TRANSITIONS, "values": "normalised_state_actions"},
-    captured=True,
     logs=logged.SAC,
     options=WITHOUT_TARGETS,
 )

@@ -14,8 +14,8 @@ from learners.options import (
     TARGETS,
     TD_LAMBDA,
     UPDATE_ORDER,
-    WEIGHTED,
 )
+from learners.q_learning_options import WEIGHTED
 from utils.config.normaliser_options import NORMALISER_COUNT
 from utils.config.on_off_options import OFF_BATCH_SIZE
 from utils.config.options import FREE, SHAPES, STEPS, WIDTH, Option

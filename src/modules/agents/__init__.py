@@ -1,27 +1,12 @@
 """Agents: the networks that turn one agent's inputs into action values or policy logits."""
 
+from modules.agents.options import GAIN, HYPER, IQN, LAYER_NORM, MAT, N_RNN, USE_RNN, WIDTHS
 from modules.coordination_options import GRAPH
 from modules.entities.options import NET
-from utils.config.options import COPIES, SHAPES, SHARED, STEPS, WIDTH, Option
+from utils.config.options import SHAPES, STEPS, WIDTH, Option
 from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("agent")
-WIDTHS = {
-    "rnn_hidden_dim": Option(SHARED, "units of the agent's hidden layers", at_least=1, at_most=WIDTH, resume=SHAPES)
-}
-LAYER_NORM = {"layer_norm": Option(False, "layer normalisation in the agent's hidden layers", resume=SHAPES)}
-USE_RNN = {
-    "use_rnn": Option(
-        True,
-        "the GRU cell; False: a linear layer and a rectifier in its place, without memory (EPyMARL)",
-        resume=SHAPES,
-    )
-}
-N_RNN = {
-    "use_layer_norm": Option(False, "layer normalisation of the GRU cell's outputs alone (PyMARL2)", resume=SHAPES),
-    "use_orthogonal": Option(False, "orthogonal initial weights of linear layers, and biases of 0 (PyMARL2)"),
-}
-GAIN = {"gain": Option(0.01, "use_orthogonal: scale of the last layer's weights at first", above=0)}
 REGISTRY.declare(
     "rnn",
     "modules.agents.rnn_agent:RNNAgent",
@@ -102,45 +87,7 @@ REGISTRY.declare(
     "modules.agents.iqn_agent:IQNAgent",
     "values of quantiles of returns, with heads for numbers and pictures (IQN, QR-DQN, C51)",
     learners=("iqn_learner",),
-    options={
-        **WIDTHS,
-        "distribution": Option(
-            "implicit",
-            "of returns: implicit (quantiles of random fractions, IQN), quantiles (of fixed ones, QR-DQN) or "
-            "categorical (probabilities of fixed values, C51)",
-            choices=("implicit", "quantiles", "categorical"),
-            resume=SHAPES,
-        ),
-        "quantiles": Option(
-            8,
-            "quantiles in a loss, even if they are random; values of C51; 1 with distribution=quantiles is DQN",
-            at_least=1,
-            at_most=COPIES,
-            resume=SHAPES,
-        ),
-        "acting_quantiles": Option(
-            32, "random quantiles whose mean decides, an even number", at_least=2, at_most=COPIES
-        ),
-        "tau_features": Option(64, "cosines of a quantile's fraction", at_least=1, at_most=WIDTH, resume=SHAPES),
-        "head_dim": Option(128, "units of the advantage and the value head", at_least=1, at_most=WIDTH, resume=SHAPES),
-        "noisy_std": Option(
-            0.0,
-            "deviation of the heads' noisy weights at first, times the root of a layer's inputs (0.5 in the paper), by "
-            "which agents explore; 0: no noise",
-            at_least=0,
-            at_most=10,
-            resume=SHAPES,
-        ),
-        "dueling": Option(True, "a head for the state's value beside that for advantages", resume=SHAPES),
-        "picture_layers": Option(
-            "linesight",
-            "convolutions over pictures: linesight (four) or dqn (the three of DQN on Atari)",
-            choices=("linesight", "dqn"),
-            resume=SHAPES,
-        ),
-        "value_min": Option(-10.0, "categorical: the least value"),
-        "value_max": Option(10.0, "categorical: the largest value"),
-    },
+    options=IQN,
 )
 REGISTRY.declare(
     "rogue_net",
@@ -159,9 +106,6 @@ REGISTRY.declare(
     check="modules.entities.options:check_agent",
     options=WIDTHS | USE_RNN | {key: NET[key] for key in ("n_layer", "n_head", "d_model", "d_qk")},
 )
-HYPER = {
-    "hpn_hyper_dim": Option(64, "units of the hypernetworks' hidden layer", at_least=1, at_most=WIDTH, resume=SHAPES)
-}
 REGISTRY.declare(
     "hpn_rnn",
     "modules.agents.hpn_rnn_agent:HPNAgent",
@@ -176,11 +120,6 @@ REGISTRY.declare(
         ),
     },
 )
-MAT = {
-    "n_embd": Option(64, "numbers of an agent's token in MAT", at_least=1, at_most=WIDTH, resume=SHAPES),
-    "n_head": Option(1, "attention heads, which divide n_embd among them", at_least=1, at_most=64, resume=SHAPES),
-    "n_block": Option(1, "blocks of MAT's encoder, and of its decoder", at_least=1, at_most=64, resume=SHAPES),
-}
 REGISTRY.declare(
     "mat",
     "modules.agents.mat_agent:MATAgent",
