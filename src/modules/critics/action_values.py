@@ -9,6 +9,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.critics import REGISTRY
+from modules.unshared import linear_for_all, of_own_id, of_own_part
 from utils.config.merging import with_defaults
 from utils.tensors.divided import divided
 from utils.tensors.schemes import action_fields, as_seen, observed_fields, seen_shape, shape_of, state_fields
@@ -16,8 +17,8 @@ from utils.tensors.schemes import action_fields, as_seen, observed_fields, seen_
 Field = Callable[[str], th.Tensor]
 
 
-class Layers(nn.Module):
-    """Linear layers of E independent networks, with rectifiers between them, of all agents or separate for each.
+class StackedWeights(nn.Module):
+    """The weights of linear layers of E independent networks, of all agents or separate for each.
 
     Weights and biases start uniform within 1 / sqrt(inputs), as `nn.Linear`'s.
 
@@ -37,18 +38,33 @@ class Layers(nn.Module):
             for parameters, shape in ((self.weights, (inputs, outputs)), (self.biases, (1, outputs))):
                 parameters.append(nn.Parameter(th.empty(estimates, sets, *shape).uniform_(-bound, bound)))
 
-    def forward(self, x: th.Tensor, estimates: slice = slice(None)) -> th.Tensor:
-        """`[sets, N, inputs]` -> `[E, sets, N, outputs]` of the chosen estimates."""
-        weights = [weight[estimates] for weight in self.weights]
-        biases = [bias[estimates] for bias in self.biases]
-        sets, number = weights[0].size(1), weights[0].size(0)
-        # all estimates see the same: one product for all of them
-        first = weights[0].permute(1, 2, 0, 3).flatten(2)
-        x = th.baddbmm(biases[0].permute(1, 2, 0, 3).flatten(2), x, first)
+
+class Layers(StackedWeights):
+    """Linear layers with rectifiers between them."""
+
+    def forward(self, x: th.Tensor, estimates: slice = slice(None), behind_first: bool = False) -> th.Tensor:
+        """`[sets, N, inputs]` -> `[E, sets, N, outputs]` of the chosen estimates.
+
+        Args:
+            behind_first: whether `x` is what the chosen first layers make of inputs, `[sets, N, E * H]`.
+        """
+        if not behind_first:
+            weight, bias = self.first(estimates)
+            x = th.baddbmm(bias, x, weight)
+        weights, biases = ([each[estimates] for each in list(group)[1:]] for group in (self.weights, self.biases))
+        number, sets = weights[0].shape[:2]
         x = x.unflatten(2, (number, -1)).permute(2, 0, 1, 3).flatten(0, 1)
-        for weight, bias in zip(weights[1:], biases[1:], strict=True):
+        for weight, bias in zip(weights, biases, strict=True):
             x = th.baddbmm(bias.flatten(0, 1), F.relu(x), weight.flatten(0, 1))
         return x.unflatten(0, (number, sets))
+
+    def first(self, estimates: slice) -> tuple[th.Tensor, th.Tensor]:
+        """The first layers' weights `[sets, inputs, E * H]` and biases `[sets, 1, E * H]`, as of one layer.
+
+        All estimates see the same: one product suffices for all of them.
+        """
+        weight, bias = (group[0][estimates].permute(1, 2, 0, 3).flatten(2) for group in (self.weights, self.biases))
+        return weight, bias
 
 
 class ActionValueCritic(nn.Module):
@@ -60,7 +76,7 @@ class ActionValueCritic(nn.Module):
     """
 
     central = False
-    kind_of_layers: type[Layers] = Layers
+    kind_of_layers: type[StackedWeights] = Layers
 
     def __init__(self, scheme, args):
         super().__init__()
@@ -142,6 +158,27 @@ class CentralActionValues(ActionValueCritic):
     """Q of the state and the actions of all agents (MADDPG, Lowe et al. 2017)."""
 
     central = True
+    layers: Layers
+
+    def forward(
+        self, field: Field, taken: th.Tensor, own: th.Tensor | None = None, estimates: slice = slice(None)
+    ) -> th.Tensor:
+        """See `ActionValueCritic.forward`; what all agents see alike passes the first layers once."""
+        weight, bias = self.layers.first(estimates)
+        weight, bias = weight.mT, bias.squeeze(1)
+        if self.args.share_critic_params:
+            weight, bias = weight.squeeze(0), bias.squeeze(0)
+        seen, actions = self._seen(field)[:, 0], taken.flatten(1)
+        *of_all, of_number = weight.split([seen.size(1), actions.size(1), self.n_agents * self._agent_id], dim=-1)
+        x = linear_for_all(seen, of_all[0], bias) + linear_for_all(actions, of_all[1])
+        # an agent's own choice is what the values are for
+        another = -taken if self.choices else None if own is None else own - taken
+        if another is not None:
+            x = x + of_own_part(another.unsqueeze(1), of_all[1]).squeeze(1)
+        if self._agent_id:
+            x = x + of_own_id(of_number)
+        x = self._by_sets(x.expand(-1, self.n_agents, -1))
+        return self._of_agents(divided(self.layers, x, estimates, True, axis=1, out_axis=2))
 
 
 class QuantilesOfActions(ActionValueCritic):

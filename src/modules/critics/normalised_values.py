@@ -7,7 +7,7 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
-from modules.critics.action_values import ActionValueCritic, Field, Layers
+from modules.critics.action_values import ActionValueCritic, Field, StackedWeights
 
 # of variances before their root, and the share of a batch in running moments (CrossQ's)
 EPSILON, SHARE = 1e-3, 0.01
@@ -62,8 +62,8 @@ class BatchRenorm(nn.Module):
         return ((x - mean) / deviation * ratio + shift) * self.scale + self.shift
 
 
-class NormalisedLayers(Layers):
-    """`Layers` whose inputs and hidden layers are normalised by `BatchRenorm`."""
+class NormalisedLayers(StackedWeights):
+    """As `Layers`, whose inputs and hidden layers are normalised by `BatchRenorm`."""
 
     def __init__(self, sizes: list[int], estimates: int, sets: int, last_range: float | None):
         super().__init__(sizes, estimates, sets, last_range)
