@@ -89,7 +89,11 @@ CASES = {
 }
 for shape, game in FREE.items():
     CASES[f"mappo {shape}"] = Case(game, "mappo", {"epymarl_mappo": "epymarl_mappo", "mappo": "mappo"})
-    maddpg = {"epymarl_maddpg": "epymarl_maddpg", "maddpg": "maddpg"}
+    maddpg = {
+        "epymarl_maddpg": "epymarl_maddpg",
+        "maddpg": "maddpg",
+        "maddpg, as many uses": "maddpg samples_per_insert=32",
+    }
     CASES[f"maddpg {shape}"] = Case(game, "maddpg", maddpg, learns_from=32 * FREE_STEPS)
     for program, theirs in {"pymarl2": "qplex", "pymarl3": "hpn_qmix"}.items():
         ours = {f"{program}_{theirs}": f"{program}_{theirs}", theirs: theirs}
