@@ -31,12 +31,17 @@ from browser.stats import (
 from browser.stats.bands import DEFAULT_BAND
 from browser.stats.outcomes import Reached
 from browser.usual import metric_counts, usual_metrics
+from records.absolute_metric import absolute_key
 from records.run_score import LAST, score_title, value_noun
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
 # ways to a run's score, and what each is of its values
-SCORES = {"final": "mean of the last values", "best": "best value"}
+SCORES = {
+    "final": "mean of the last values",
+    "best": "best value",
+    "absolute": "absolute metric: the best model, tested again",
+}
 # the parts that a comparison may leave out, and the rest
 ONLY = {
     "newest": "the newest of a repeated seed",
@@ -156,7 +161,8 @@ class Comparison:
         """A score per run, by algorithm and map.
 
         Args:
-            score: "final" (the mean of the last `last` values) or "best".
+            score: "final" (the mean of the last `last` values), "best", or "absolute": of the statistic's absolute
+                metric, the last value.
             step: the value at this environment step instead; runs that did not get there have no score.
 
         Raises:
@@ -175,9 +181,10 @@ class Comparison:
         """The score of each run that has one, with its group; see `scores`."""
         if score not in SCORES:
             raise ConfigError(f"There is no score '{score}'.{suggestion(score, SCORES)}")
+        logged = absolute_key(metric) if score == "absolute" and step is None else metric
         for group in self.groups:
             for run in group.runs:
-                curve = self.curve(run, metric)
+                curve = self.curve(run, logged)
                 value = np.nan if curve is None else _score(curve, score, last, step)
                 if np.isfinite(value):
                     yield group, run, float(value)
@@ -215,13 +222,15 @@ def title_of_score(metric: str, score: str = "final", last: int = LAST, step: in
     """What `Comparison.scores` takes of a run, in words, such as "mean of the last 5 tests"."""
     if step is not None:
         return f"value at step {step:,}"
+    if score == "absolute":
+        return "absolute metric"
     return f"best {value_noun(metric)}" if score == "best" else score_title(metric, last)
 
 
 def _score(curve: Curve, score: str, last: int, step: int | None) -> float:
     if step is not None:
         return value_at(curve, step)
-    return best_value(curve) if score == "best" else final_value(curve, last)
+    return best_value(curve) if score == "best" else final_value(curve, 1 if score == "absolute" else last)
 
 
 def comparable(scores: dict[str, ByMap]) -> tuple[dict[str, ByMap], bool]:

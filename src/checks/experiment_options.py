@@ -242,6 +242,12 @@ OPTIONS = {
         "play test_nepisode test episodes with the loaded controller, log them, write episodes.csv and stop",
         resume=START,
     ),
+    "absolute_metric": Option(
+        SHARED,
+        "at the end, play ten times the test episodes with the model that tested best, with other seeds, and log their "
+        "figures as absolute_*; suites have it on (docs/results.md)",
+        resume=FREE,
+    ),
     "save_replay": Option(
         SHARED, "with checkpoint_path: as evaluate; and in any case record the last test (docs/replays.md)", resume=FREE
     ),

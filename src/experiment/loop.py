@@ -100,6 +100,14 @@ class TrainingLoop:
             self.saver.close()
         self.console.info(f"Finished Training: {self.collection.t_env} steps in {self._summaries.passed()}")
 
+    def mark_done(self) -> None:
+        """After `run`: write into the run's folder which limit it has reached; a failure is logged."""
+        figures = {"limit": self._reached(), "t_env": self.collection.t_env, "updates": self.state.updates}
+        try:
+            self.saver.folder.mark_done(figures)
+        except OSError as error:
+            self.console.warning(f"The run could not be marked as done: {error}")
+
     def _train_or_stop(self) -> None:
         try:
             self._train()
@@ -207,7 +215,6 @@ class TrainingLoop:
             self._summaries.log(t_env)
         self._rare_infos.tell(at_end=True)
         self.logger.close()
-        self._mark_done()
 
     def _reached(self) -> str:
         """The limit of the run that is reached, a key of the config; empty if none is."""
@@ -223,13 +230,6 @@ class TrainingLoop:
     def _call_back_at_end(self, error: BaseException | None) -> None:
         if self._callbacks is not None:
             self._callbacks.end(self._training, error)
-
-    def _mark_done(self) -> None:
-        figures = {"limit": self._reached(), "t_env": self.collection.t_env, "updates": self.state.updates}
-        try:
-            self.saver.folder.mark_done(figures)
-        except OSError as error:
-            self.console.warning(f"The run could not be marked as done: {error}")
 
     @property
     def _keeps_models(self) -> bool:

@@ -113,20 +113,32 @@ class RunSaver:
         try:
             self._save_and_wait()
         except MusterError as error:
-            return f"{error} {self._how_to_resume()}"
-        return f"{self._kept()} {self._how_to_resume()}"
+            return f"{error} {self.how_to_resume()}"
+        return f"{self._kept()} {self.how_to_resume()}"
 
     def save_after_fault(self) -> str:
         """As `save_now`, after a failure. Nothing is written before the run has trained, or with spoilt weights."""
         spoilt = any(non_finite_part(team.mac) for team in self._parts.learning)
         if self._failures or spoilt or self._collection.t_env <= self._loop.start_T:
-            return self._how_to_resume()
+            return self.how_to_resume()
         try:
             self._save_and_wait()
         except Exception as error:  # the state itself may be broken
             self._console.warning(f"No checkpoint could be written after the fault: {error}")
-            return self._how_to_resume()
-        return f"{self._kept()} {self._how_to_resume()}"
+            return self.how_to_resume()
+        return f"{self._kept()} {self.how_to_resume()}"
+
+    def how_to_resume(self) -> str:
+        """The command that resumes from the newest checkpoint, in a sentence for people."""
+        if self._writer is None or self._writer.newest is None:
+            return "There is no checkpoint to resume from."
+        # who removes the results of a run that is under way removes its checkpoints, too
+        found, _ = checkpoints_of(self.folder.path)
+        if not found:
+            return f"There is no checkpoint to resume from: those in {self.folder.path} were removed."
+        own = is_own(self.folder.path, statement_of(self._config))
+        command = self.folder.resume_command("" if own else as_words(reaching(self._config)))
+        return f"Resume from the checkpoint of step {found[0].manifest['t_env']} with: {command}"
 
     def close(self) -> None:
         """Wait for the checkpoint that is being written; a failure is logged."""
@@ -221,14 +233,3 @@ class RunSaver:
 
     def _kept(self) -> str:
         return f"Everything up to step {self._collection.t_env} is kept."
-
-    def _how_to_resume(self) -> str:
-        if self._writer is None or self._writer.newest is None:
-            return "There is no checkpoint to resume from."
-        # who removes the results of a run that is under way removes its checkpoints, too
-        found, _ = checkpoints_of(self.folder.path)
-        if not found:
-            return f"There is no checkpoint to resume from: those in {self.folder.path} were removed."
-        own = is_own(self.folder.path, statement_of(self._config))
-        command = self.folder.resume_command("" if own else as_words(reaching(self._config)))
-        return f"Resume from the checkpoint of step {found[0].manifest['t_env']} with: {command}"

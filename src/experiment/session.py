@@ -1,5 +1,6 @@
 """From a checked config to a trained or played model: assemble the parts, and let the loop or an evaluation run."""
 
+import copy
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from checkpoints.model_files import find_checkpoint, model_to_play
 from checkpoints.model_manifests import note_of
 from checkpoints.store import Checkpoint
+from experiment.absolute_metric import play_absolute_metric
 from experiment.assembly import assemble
 from experiment.evaluation import evaluate_model
 from experiment.loaded_run import call_on_run
@@ -33,6 +35,7 @@ def train_or_play(
     validate: bool = False,
 ) -> None:
     """Assemble the parts and train, or only evaluate; environments are closed in any case."""
+    given = copy.deepcopy(args)
     if args.checkpoint_path and checkpoint is None:
         if args.evaluate:
             path, step, reason = model_to_play(args.checkpoint_path, args.load_step)
@@ -78,7 +81,13 @@ def train_or_play(
                         f"env={args.env} could not be saved where the run stopped. Its episodes begin again, with the "
                         "next seed of their stream: the run will differ from an uninterrupted one."
                     )
+        loop = TrainingLoop(args, parts, logger, saver, signals)
         with parts.diagnostics.active():
-            TrainingLoop(args, parts, logger, saver, signals).run()
+            loop.run()
     finally:
         parts.runner.close_env()
+    if args.absolute_metric:
+        with signals.raising(f"during the absolute metric. Training is done. {saver.how_to_resume()}"):
+            play_absolute_metric(given, logger, parts.collection.t_env)
+        logger.close()
+    loop.mark_done()

@@ -75,10 +75,11 @@ def test_the_files_of_the_page_are_ones(tmp_path):
     path.write_text(suite.replace("seeds: 5", "seeds: 1"))
     runs = checked_runs(read_suite(path))
     # two algorithms on two maps, without one of the four, with two pairs of overrides
-    assert len(runs) == 3 * 2
+    assert len(runs) == 3 * 2 and all("absolute_metric=True" in run.words for run in runs)
     assert runs[0].id.startswith("qmix_smac+low+narrow-3m-s1-")
     path.write_text(path.read_text() + search)
     runs = checked_runs(read_suite(path))
+    assert not any("absolute_metric=True" in run.words for run in runs)
     assert len(runs) == 3 * 2 * 20 and runs[19].id.startswith("qmix_smac+low+narrow+t20-3m-s1-")
     path.write_text("algorithms: qmix\nenvironments: two_step\n" + slurm)
     assert read_suite(path).resources["shell"] == ["module load cuda", "source site.sh"]

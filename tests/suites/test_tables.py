@@ -71,6 +71,22 @@ def test_the_maximum_is_of_the_test_with_the_highest_mean_over_seeds():
     assert alone.value("maximum").text() == "3.00" and math.isnan(alone.value("maximum").half)
 
 
+def test_the_absolute_metric_has_a_column_where_runs_have_one(tmp_path):
+    runs = [curve("vdn", "3m", seed, [9.0], absolute=[value]) for seed, value in ((1, 2.0), (2, 4.0))]
+    (setting,) = settings_of([curve_file(*runs)])
+    assert setting.value("absolute").mean == 3 and setting.value("maximum").mean == 9
+    # of a setting whose runs do not all have one there is none
+    some = [curve("vdn", "8m", 1, [9.0], absolute=[2.0]), curve("vdn", "8m", 2, [9.0])]
+    file = curve_file(*runs, *some)
+    found = rendered(read_published(folder_of(tmp_path)), settings_of([file]))["small"]
+    rows = [[cell.strip() for cell in line.split("|")][3:9] for line in found.splitlines() if line.startswith("| ")]
+    assert rows[0] == ["steps", "seeds", "maximum", "at", "final", "absolute"]
+    assert [row[5] for row in rows[2:]] == ["3.00 ± 12.71", ""]
+    path = tmp_path / "mine.json"
+    write_curves(path, file)
+    assert read_curves(path).runs == file.runs and path.read_text().count("absolute") == 3
+
+
 def test_the_final_value_is_of_the_last_five_tests():
     (setting,) = settings_of([curve_file(curve("vdn", "3m", 1, [50.0, 1.0, 2.0, 3.0, 4.0, 5.0]))])
     assert setting.value("final").mean == 3 and setting.value("average").mean == 65 / 6

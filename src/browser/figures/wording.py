@@ -28,6 +28,8 @@ _METRIC_TITLES = {
     "test_battle_won_mean": "test win rate",
     "return_mean": "return in training",
     "battle_won_mean": "win rate in training",
+    "absolute_return_mean": "return, absolute metric",
+    "absolute_battle_won_mean": "win rate, absolute metric",
 }
 # of keys, where they are no words
 _WORDS = {

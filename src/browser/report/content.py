@@ -18,6 +18,7 @@ from browser.reading import Results, Run, Session, varying_keys
 from browser.reading.configs import MISSING, key_suggestion
 from browser.report.arguments import Options
 from browser.stats import Band, Estimate, Group, Profile, best_value, final_value, score_matrix, to_marl_eval
+from records.absolute_metric import absolute_key
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
@@ -118,25 +119,32 @@ def compare(comparison: Comparison, key: str, options: Options) -> Metric:
 def run_rows(comparison: Comparison, keys: list[str], options: Options) -> tuple[list[str], list[list[str]]]:
     """The table of runs: headings, and a row per run, the newest first."""
     headings = "run,status,algorithm,map,seed,started (UTC),hours,steps".split(",")
+    absolute = [key for key in keys if absolute_key(key) and comparison.has(absolute_key(key))]
     for key in keys:
-        scores = title_of_score(key, last=options.last), title_of_score(key, "best")
+        scores = [title_of_score(key, last=options.last), title_of_score(key, "best")]
+        scores += [title_of_score(key, "absolute")] if key in absolute else []
         headings += [f"{metric_title(key)}, {score}" for score in scores]
     headings += ["result", "commit", "notes"]
     rows = []
     for group in comparison.groups:
-        rows += [(run, _run_row(comparison, run, group.label, keys, options)) for run in group.runs]
+        rows += [(run, _run_row(comparison, run, group.label, keys, absolute, options)) for run in group.runs]
     rows.sort(key=lambda row: row[0].age_key(), reverse=True)
     return headings, [row for _, row in rows]
 
 
-def _run_row(comparison: Comparison, run: Run, label: str, keys: list[str], options: Options) -> list[str]:
+def _run_row(
+    comparison: Comparison, run: Run, label: str, keys: list[str], absolute: list[str], options: Options
+) -> list[str]:
     newest, seconds = run.newest, run.seconds()
     steps, _ = comparison.results.latest(run, [])
     values = []
     for key in keys:
         curve = comparison.curve(run, key)
-        pair = (np.nan, np.nan) if curve is None else (final_value(curve, options.last), best_value(curve))
-        values += ["" if np.isnan(value) else f"{value:.4g}" for value in pair]
+        found = [np.nan, np.nan] if curve is None else [final_value(curve, options.last), best_value(curve)]
+        if key in absolute:
+            again = comparison.curve(run, absolute_key(key))
+            found.append(np.nan if again is None else final_value(again))
+        values += ["" if np.isnan(value) else f"{value:.4g}" for value in found]
     notes = list(newest.problems)
     if len(run.sessions) > 1:
         notes.insert(0, f"{len(run.sessions)} sessions: {', '.join(session.id for session in run.sessions)}.")
@@ -205,7 +213,8 @@ def troubled(comparison: Comparison) -> list[Session]:
 def exported(comparison: Comparison, keys: list[str]) -> dict:
     """The runs in marl-eval's layout; its algorithms are the report's."""
     labelled = [(group.label, run) for group in comparison.groups for run in group.runs]
-    return to_marl_eval(((label, run.newest, comparison.results.curves(run, keys)) for label, run in labelled), keys)
+    needed = [*keys, *filter(None, map(absolute_key, keys))]
+    return to_marl_eval(((label, run.newest, comparison.results.curves(run, needed)) for label, run in labelled), keys)
 
 
 def _meeting(runs: list[Run], key: str, value: str) -> list[Run]:

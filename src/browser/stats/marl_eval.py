@@ -11,7 +11,8 @@ import numpy as np
 
 from browser.reading.curves import Curve
 from browser.reading.session import Session
-from browser.stats.outcomes import best_value
+from browser.stats.outcomes import best_value, final_value
+from records.absolute_metric import absolute_key
 
 
 def to_marl_eval(runs: Iterable[tuple[str, Session, Mapping[str, Curve]]], keys: Iterable[str]) -> dict:
@@ -19,20 +20,22 @@ def to_marl_eval(runs: Iterable[tuple[str, Session, Mapping[str, Curve]]], keys:
 
     marl-eval wants as many evaluations of every run of an environment, so the first n of each are taken, n being those
     of the shortest run; a run that lacks one of `keys`, or has no finite value of it, is left out. Its absolute metric
-    is a test of the best policy over ten times the episodes; nothing like it is logged, and the best value stands in.
+    is that of its curves (`absolute_return_mean` of `test_return_mean`); without one, its best value stands in.
 
     Args:
         runs: the algorithm's name, the run, and its curves by key.
         keys: statistics to export, e.g. ["test_return_mean", "test_battle_won_mean"].
     """
     keys = list(keys)
-    chosen = [(algorithm, run, rows) for algorithm, run, curves in runs if (rows := _rows(curves, keys)) is not None]
+    chosen = [
+        (algorithm, run, curves, rows) for algorithm, run, curves in runs if (rows := _rows(curves, keys)) is not None
+    ]
     shortest: dict[str, int] = {}
-    for _, run, (steps, _) in chosen:
+    for _, run, _, (steps, _) in chosen:
         shortest[run.environment] = min(len(steps), shortest.get(run.environment, len(steps)))
     exported: dict = {}
     names: Counter = Counter()
-    for algorithm, run, (steps, columns) in chosen:
+    for algorithm, run, curves, (steps, columns) in chosen:
         n = shortest[run.environment]
         algorithms = exported.setdefault(run.environment or "unknown", {}).setdefault(run.map_name or "unknown", {})
         seeds = algorithms.setdefault(algorithm, {})
@@ -45,8 +48,14 @@ def to_marl_eval(runs: Iterable[tuple[str, Session, Mapping[str, Curve]]], keys:
             f"step_{i}": {"step_count": int(steps[i]), **{key: [float(columns[key][i])] for key in keys}}
             for i in range(n)
         }
-        seeds[name]["absolute_metrics"] = {key: [float(np.max(columns[key][:n]))] for key in keys}
+        seeds[name]["absolute_metrics"] = {key: [absolute_or_best(curves, key, columns[key][:n])] for key in keys}
     return exported
+
+
+def absolute_or_best(curves: Mapping[str, Curve], key: str, tests: np.ndarray) -> float:
+    """The absolute metric of a test's statistic, or, where the run has none, the greatest of its tests."""
+    curve = curves.get(absolute_key(key))
+    return float(np.max(tests)) if curve is None else final_value(curve)
 
 
 def _rows(curves: Mapping[str, Curve], keys: list[str]) -> tuple[np.ndarray, dict[str, np.ndarray]] | None:

@@ -111,6 +111,9 @@ def _run(
     texts = texts_of(settings)
     config, defaults, settings = _merged(composed, plain(settings), texts)
     check_summary(config)
+    # trials are compared by their tests
+    if suite.search is None and config["test_nepisode"] and config["save_model"] is not False:
+        settings.setdefault("absolute_metric", True)
     words = [f"--config={configs[0]}", f"--env-config={configs[1]}", "with", *words_of(settings)]
     return SuiteRun(
         id=run_id(point, config, defaults),

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from browser.reading import Results, Run
+from records.absolute_metric import absolute_key
 from suites.command.hints import command
 from suites.state.runs import DONE, SuiteRun
 from suites.state.state import Attempt, SuiteFolder
@@ -13,7 +14,7 @@ from utils.page_packages import require
 from utils.plain_values import counted
 
 # settings of a run that say nothing about its setting
-APART = ("seed=", "label=", "torch_threads=")
+APART = ("seed=", "label=", "torch_threads=", "absolute_metric=")
 
 
 def export(folder: SuiteFolder, options: argparse.Namespace) -> None:
@@ -81,7 +82,9 @@ def tables(options: argparse.Namespace) -> None:
 
 
 def _curve(results: Results, recorded: Run, run: SuiteRun, attempt: Attempt, metric: str) -> RunCurve:
-    curve = results.curves(recorded, [metric]).get(metric)
+    absolute = absolute_key(metric)
+    curves = results.curves(recorded, [metric, absolute] if absolute else [metric])
+    curve = curves.get(metric)
     source = recorded.newest.source
     tests = curve.finite() if curve is not None else None
     return RunCurve(
@@ -96,6 +99,7 @@ def _curve(results: Results, recorded: Run, run: SuiteRun, attempt: Attempt, met
         seconds=round(attempt.seconds, 1),
         steps=[] if tests is None else tests.steps.tolist(),
         values=[] if tests is None else tests.values.tolist(),
+        absolute=curves[absolute].finite().values[-1:].tolist() if absolute in curves else [],
     )
 
 

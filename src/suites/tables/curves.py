@@ -24,6 +24,7 @@ ENDING = ".json"
 LARGEST = 2**26
 # significant digits of a value
 DIGITS = 6
+ABSOLUTE = "absolute"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class RunCurve:
         commit: of the program; "+" after it: with changes; empty if that is not known.
         seconds: of training.
         steps, values: the statistic at environment steps, finite.
+        absolute: its absolute metric; empty if the run has none.
     """
 
     id: str
@@ -50,6 +52,7 @@ class RunCurve:
     seconds: float = 0.0
     steps: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
+    absolute: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class CurveFile:
     def text(self) -> str:
         """As the file has it: a line for each run."""
         head = {"version": VERSION, "suite": self.suite, "description": self.description, "metric": self.metric}
-        lines = [json.dumps({**asdict(run), "values": [_short(value) for value in run.values]}) for run in self.runs]
+        lines = [json.dumps(_entry(run)) for run in self.runs]
         return json.dumps(head)[:-1] + ', "runs": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
@@ -109,13 +112,20 @@ def write_curves(path: Path, file: CurveFile) -> None:
 
 def _run(path: Path, entry: Any) -> RunCurve:
     found = well_typed(_EXAMPLE, entry)
-    if not isinstance(entry, dict) or found != entry or len(entry) != len(vars(_EXAMPLE)):
+    if not isinstance(entry, dict) or found != entry or not vars(_EXAMPLE).keys() - {ABSOLUTE} <= entry.keys():
         raise ConfigError(f"{path}: a run in it has other values than suite.py export writes.")
     run = RunCurve(**found)
-    numbers = [*run.steps, *run.values]
+    numbers = [*run.steps, *run.values, *run.absolute]
     if len(run.steps) != len(run.values) or not all(type(number) in (int, float) for number in numbers):
         raise ConfigError(f"{path}: {quoted(run.id)} has other curves than suite.py export writes.")
     return run
+
+
+def _entry(run: RunCurve) -> dict[str, Any]:
+    """As the file has it; a run without an absolute metric says nothing of it, as in older files."""
+    entry = {**asdict(run), "values": [_short(value) for value in run.values]}
+    absolute = {ABSOLUTE: [_short(value) for value in entry.pop(ABSOLUTE)]}
+    return entry | (absolute if run.absolute else {})
 
 
 def _short(value: float) -> float:

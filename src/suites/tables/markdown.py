@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from suites.tables.published import Note, Published, PublishedTable, Task
-from suites.tables.results import MEASURES, Setting, Value
+from suites.tables.results import MEASURES, Setting
 from utils.timehelper import about
 
 # of a run that is in no published table
@@ -31,6 +31,8 @@ class _Lines:
     def __init__(self, published: Published, table: PublishedTable, settings: Sequence[Setting]):
         self._names, self._table = published.algorithms, table
         self._scaled = any(task.is_scaled for task in table.tasks)
+        maps = {name for task in table.tasks for name in task.maps}
+        self._absolute = _has_absolute([setting for setting in settings if setting.first.map in maps])
         self._notes: list[Note] = []
         self.used: list[Setting] = []
         self._rows: list[list[str]] = []
@@ -45,7 +47,7 @@ class _Lines:
         """The table with what belongs to it."""
         source, table = self._table.source, self._table
         scaled = ["on their scale"] if self._scaled else []
-        ours, theirs = ["steps", "seeds", "maximum", "at", "final", *scaled], ["published", "their steps"]
+        ours, theirs = [*_headings(self._absolute), *scaled], ["published", "their steps"]
         said = f"Published: {source.title}; {MEASURES[source.measure]}"
         said += f"; {source.seeds} seeds." if source.seeds else "."
         parts = [f"### {table.title}", "", said + (f" {source.caution}" if source.caution else "")]
@@ -77,10 +79,9 @@ class _Lines:
                 self._alone.setdefault(task.name, []).append(f"{name} {figure}")
 
     def _ours(self, task: Task, setting: Setting) -> list[str]:
-        maximum, final = setting.value("maximum"), setting.value("final")
         compared = setting.value(self._table.source.measure).scaled(task.times, task.plus)
         scaled = [compared.text()] if self._scaled else []
-        return [*_columns(setting, maximum, final), *scaled]
+        return [*_columns(setting, self._absolute), *scaled]
 
     def _numbers(self, task: str, algorithm: str) -> str:
         """The numbers of the notes on a row."""
@@ -92,23 +93,34 @@ class _Lines:
 
 def _plain(settings: Sequence[Setting]) -> str:
     """A table of settings that nothing published stands beside."""
-    headings = ["environment", "map", "algorithm", "statistic", "steps", "seeds", "maximum", "at", "final"]
+    absolute = _has_absolute(settings)
+    headings = ["environment", "map", "algorithm", "statistic", *_headings(absolute)]
     rows = [
         [
             setting.first.environment,
             setting.first.map,
             f"`{setting.first.algorithm}`",
             f"`{setting.metric}`",
-            *_columns(setting, setting.value("maximum"), setting.value("final")),
+            *_columns(setting, absolute),
         ]
         for setting in sorted(settings, key=lambda one: (one.first.environment, one.first.map, one.first.algorithm))
     ]
     return "\n".join(["### Others", "", *_markdown(headings, rows), "", *_details(settings)]) + "\n"
 
 
-def _columns(setting: Setting, maximum: Value, final: Value) -> list[str]:
-    last = max(run.steps[-1] for run in setting.runs)
-    return [_steps(last), str(len(setting.runs)), maximum.text(), _steps(maximum.at), final.text()]
+def _has_absolute(settings: Sequence[Setting]) -> bool:
+    """Whether any of them has an absolute metric, which otherwise has no column."""
+    return any(run.absolute for setting in settings for run in setting.runs)
+
+
+def _headings(absolute: bool) -> list[str]:
+    return ["steps", "seeds", "maximum", "at", "final", *(["absolute"] if absolute else [])]
+
+
+def _columns(setting: Setting, absolute: bool) -> list[str]:
+    last, maximum = max(run.steps[-1] for run in setting.runs), setting.value("maximum")
+    columns = [_steps(last), str(len(setting.runs)), maximum.text(), _steps(maximum.at), setting.value("final").text()]
+    return [*columns, *([setting.value("absolute").text()] if absolute else [])]
 
 
 def _details(settings: Sequence[Setting]) -> list[str]:

@@ -14,6 +14,7 @@ MEASURES = {
     "maximum": "the test with the highest mean over seeds",
     "final": f"the mean of a run's last {LAST} tests",
     "average": "the mean of all tests of a run",
+    "absolute": "the absolute metric: more tests of a run's best model, with other seeds",
 }
 
 
@@ -31,7 +32,9 @@ class Value:
     at: int = 0
 
     def text(self) -> str:
-        """ "49.42 ± 1.22"."""
+        """ "49.42 ± 1.22"; empty for NaN."""
+        if math.isnan(self.mean):
+            return ""
         return f"{_rounded(self.mean)} ± {_rounded(self.half)}" if math.isfinite(self.half) else _rounded(self.mean)
 
     def scaled(self, times: float, plus: float) -> "Value":
@@ -57,7 +60,14 @@ class Setting:
         return float(np.mean([run.seconds for run in self.runs]))
 
     def value(self, measure: str) -> Value:
-        """By one of MEASURES. The k-th tests of all runs count as one: runs test at slightly different steps."""
+        """By one of MEASURES. The k-th tests of all runs count as one: runs test at slightly different steps.
+
+        The absolute metric is NaN unless all runs have one.
+        """
+        if measure == "absolute":
+            values = [run.absolute[0] if run.absolute else math.nan for run in self.runs]
+            (mean,), (half,) = mean_and_half(np.array(values)[:, None])
+            return Value(math.nan if np.isnan(values).any() else float(mean), float(half))
         tests = min(len(run.values) for run in self.runs)
         table = np.array([run.values[:tests] for run in self.runs], dtype=np.float64)
         if measure == "maximum":

@@ -14,6 +14,7 @@ from utils.processes.stopping import GRACE, StopPlaying, request_stop, withdraw_
 
 # seconds within which SIGTERM counts once: a batch system sends it to every process, and so may who watches the run
 TOGETHER = 1.0
+BEFORE_TRAINING = "before training started; there is nothing to save."
 
 
 class Interrupted(KeyboardInterrupt):
@@ -52,6 +53,7 @@ class StopSignals:
         self.sigusr1_stops = False
         self._watched = self._plays = self._raises = False
         self._noted = 0.0
+        self._when = BEFORE_TRAINING
         self._before: dict[int, Any] = {}
 
     def install(self) -> None:
@@ -79,11 +81,16 @@ class StopSignals:
         """Raises: Interrupted: a signal to stop was noted."""
         if self.stop is not None:
             name = signal.Signals(self.stop).name
-            raise Interrupted(self.stop, f"Interrupted by {name} before training started; there is nothing to save.")
+            raise Interrupted(self.stop, f"Interrupted by {name} {self._when}")
 
     @contextmanager
-    def raising(self) -> Iterator[None]:
-        """Within this block a signal to stop raises Interrupted at once: for long, interruptible work."""
+    def raising(self, when: str = BEFORE_TRAINING) -> Iterator[None]:
+        """Within this block a signal to stop raises Interrupted at once: for long, interruptible work.
+
+        Args:
+            when: the end of its message, which says what was being done and what is kept.
+        """
+        self._when = when
         unraisable = sys.unraisablehook
         sys.unraisablehook = lambda raised: None if isinstance(raised.exc_value, Interrupted) else unraisable(raised)
         self._raises = True
@@ -95,7 +102,7 @@ class StopSignals:
             self.raise_noted()  # or replaced it by another one
             raise
         finally:
-            self._raises = False
+            self._raises, self._when = False, BEFORE_TRAINING
             sys.unraisablehook = unraisable
 
     @contextmanager

@@ -79,6 +79,20 @@ def test_tables_have_the_runs_and_their_differences(results, tmp_path):
     assert differences["env_args.map_name"] == ["3m, 8m", "3m, 8m"] and differences["name"] == ["qmix", "vdn"]
 
 
+def test_the_absolute_metric_is_a_column_and_a_score(results, tmp_path):
+    again = {"qmix": {"3m": [9.0, 10.0, 11.0]}}
+    for seed, value in enumerate(again["qmix"]["3m"]):
+        log = results / "runs" / f"qmix_seed{seed}_3m_{seed + 1}" / "metrics.csv"
+        log.write_text(f"{log.read_text()}2001,200,20,absolute_return_mean,{value}\n")
+    page = report(results, tmp_path, "--metric", "test_return_mean", "--score", "absolute")
+    headings, *rows = table_after(page, "Runs")
+    at = headings.index("test return, absolute metric")
+    assert [row[at] for row in rows if row[0] in ("1", "4")] == ["", "9"]
+    heat = next(figure for figure in figures_of(page) if figure["data"][0]["type"] == "heatmap")
+    assert heat["data"][0]["text"][0][0].startswith("10.00<br>") and heat["data"][0]["y"] == ["qmix"]
+    assert re.search(r"Test return, absolute metric: [^<]*n = 3 runs", page)
+
+
 def test_the_matrix_is_that_of_the_scores(results, tmp_path):
     heat = next(
         figure

@@ -80,6 +80,12 @@ def test_final_best_and_first_above_a_threshold():
     assert np.isnan(final_value(empty)) and np.isnan(best_value(empty)) and reached(empty, 0) is None
 
 
+def test_the_export_has_the_absolute_metric_of_runs_that_played_it():
+    curves = {"test_won": curve([0, 10], [1, 5]), "absolute_won": curve([11], [3])}
+    (found,) = to_marl_eval([("vdn", run(2, env="skirmish"), curves)], ["test_won"])["skirmish"].values()
+    assert found["vdn"]["seed_2"]["absolute_metrics"] == {"test_won": [3.0]}
+
+
 def test_the_export_has_marl_evals_layout():
     skirmish = {"env": "skirmish", "env_args.map_name": "3m"}
     runs = [
