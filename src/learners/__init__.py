@@ -16,7 +16,7 @@ from learners.options import (
     TARGETS,
     TD_LAMBDA,
 )
-from learners.q_learning_options import DCG, MASER, MAVEN, Q_LEARNING, QTRAN, RODE, ROMA, WEIGHTED, latent_field
+from learners.q_learning_options import CDS, DCG, MASER, MAVEN, Q_LEARNING, QTRAN, RODE, ROMA, WEIGHTED, latent_field
 from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("learner", OPTIONS)
@@ -55,6 +55,18 @@ REGISTRY.declare(
     needs_episodes=True,
     logs=logged.MASER,
     options=Q_LEARNING | MASER,
+)
+REGISTRY.declare(
+    "cds_learner",
+    "learners.cds_learner:CDSLearner",
+    "CDS: Q-learning of a team whose agents share weights and are paid for differing",
+    **OF_VALUES,
+    mixes=("chosen_values", "choices"),
+    controllers=("basic_mac",),
+    agents=("rnn_cds",),
+    needs_episodes=True,
+    logs=logged.CDS,
+    options=Q_LEARNING | CDS,
 )
 REGISTRY.declare(
     "wqmix_learner",

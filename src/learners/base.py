@@ -21,6 +21,8 @@ RATES = {
     "edge_opt": "edge_lr",
     "entropy_opt": "entropy_lr",
     "intrinsic_opt": "intrinsic_lr",
+    "predictor_opt": "predict_lr",
+    "predictor_with_id_opt": "predict_lr",
 }
 
 

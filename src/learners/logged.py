@@ -51,6 +51,7 @@ _MEANINGS = {
     "q_min_var": "mean variance among agents of their smallest action value",
     "q_max_first": "q_max_mean of the first step of episodes",
     "q_min_first": "q_min_mean of the first step of episodes",
+    "own_values": "mean size of the values that are an agent's own",
     "role_kl_loss": "weighted divergence of roles by trajectories from those by observations",
     "role_dis_loss": "weighted loss of roles that are alike while trajectories are not",
     "role_loss": "mean squared error of the values of roles",
@@ -72,6 +73,7 @@ INTRINSIC = _of("intrinsic_reward intrinsic_loss")
 Q_LEARNER = _of(f"{_VALUES} loss_td hit_prob")
 MASER = _of(f"{_VALUES} loss_td hit_prob individual_loss distance_loss explore_loss intrinsic_reward")
 MAVEN = _of(f"{_VALUES} loss_td hit_prob discrim_loss explorer_entropy")
+CDS = _of(f"{_VALUES} loss_td hit_prob own_values intrinsic_reward")
 ROMA = _of(f"{_VALUES} loss_td hit_prob role_kl_loss role_dis_loss")
 RODE = _of(f"{_VALUES} loss_td hit_prob role_loss effects_loss")
 WQMIX = _of(f"{_VALUES} qmix_loss central_loss agent_norm mixer_norm w_to_use")

@@ -6,7 +6,7 @@ import torch as th
 import torch.nn.functional as F
 
 from controllers.unroll import BatchUnroll
-from learners.q_targets import gather_actions, legal_values, mix, values_of_present
+from learners.q_targets import gather_actions, legal_values, masked_mean, mix, values_of_present
 from modules.mixers import REGISTRY
 
 
@@ -33,6 +33,7 @@ class Mixing:
         traits = traits if name is None else {**REGISTRY.entry(name).traits, **traits}
         # a mixer that looks at one step at a time needs no padding either
         self._stepwise = traits.get("stepwise", False)
+        self._regularised = traits.get("regularised", False)
         self.sees: tuple[str, ...] = tuple(traits.get("sees", ()))
         self._seen = [getattr(self, f"_{key}") for key in self.sees]
 
@@ -56,6 +57,14 @@ class Mixing:
         # contiguous, because PyMARL's mixers look at it as a view of another shape
         agent_qs, *others = (unroll.spread(x)[:, part].contiguous() for x in seen)
         return mix(self._learner, mixer, agent_qs, state[:, part], *others)
+
+    def regulariser(self, mixer: Any, unroll: BatchUnroll, mask: th.Tensor) -> th.Tensor | float:
+        """What the mixer adds to the loss where `mask`, `[B, T - 1, 1]`, is 1; most add nothing."""
+        if not self._regularised:
+            return 0.0
+        before_last = (unroll.batch[key][:, :-1] for key in ("state", "obs"))
+        found = self._learner._forward(mixer.regulariser, *before_last)
+        return found.mean() if mixer.args.attend_padding else masked_mean(found, mask)
 
     @staticmethod
     def _actions(unroll: BatchUnroll, actions: th.Tensor, qvals: th.Tensor) -> th.Tensor:

@@ -55,7 +55,7 @@ class QLearner(BaseLearner):
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
         more_loss, more_stats = self._more_loss(unroll, mac_out, rewards, mask, seen)
-        loss = self._loss(td_error, mask) + more_loss
+        loss = self._loss(td_error, mask) + self.mixing.regulariser(self.mixer, unroll, mask) + more_loss
         grad_norm = self._step(self.optimiser, loss)
 
         interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every

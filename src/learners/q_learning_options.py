@@ -120,6 +120,28 @@ MASER = {
         "illegal actions, which decide alone (mistake of PyMARLzoo+)",
     ),
 }
+CDS = {
+    "diversity_coef": Option(0.1, "weight of rewards for agents that can be told apart (beta)", at_least=0),
+    "beta1": Option(
+        0.5, "weight, in these, of what a network knows that is told who acts; scale of values", at_least=0
+    ),
+    "beta2": Option(1.0, "weight, in these, of the divergence of an agent's policy from the team's", at_least=0),
+    "own_values_coef": Option(0.1, "weight of the mean size of values that are an agent's own (lambda)", at_least=0),
+    "predict_net_dim": Option(
+        128,
+        "units of the hidden layers of networks that predict observations",
+        at_least=1,
+        at_most=WIDTH,
+        resume=SHAPES,
+    ),
+    "predict_lr": Option(0.001, "learning rate of these networks, by Adam", above=0),
+    "predict_batch_size": Option(
+        256, "agents' steps in each of their updates, of which a sample gives one pass", at_least=1, at_most=STEPS
+    ),
+    "own_values_of_padding": Option(
+        False, "padded steps count in the mean size of agents' own values (mistake of CDS's authors)"
+    ),
+}
 Q_LEARNING = MIXER | TD_LAMBDA | Q_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE | TARGET_TEMPERATURE | PYMARL2
 QTRAN = {
     **MIXER,

@@ -49,7 +49,7 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
         assert len(named) >= 2, error
         return
     small = {
-        "t_max": 7,
+        "t_max": 13,  # more updates than are to count: the actions of a sample may all be greedy
         "batch_size": 2,
         "buffer_size": 32,
         "batch_size_run": 1,

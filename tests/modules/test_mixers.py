@@ -6,9 +6,13 @@ import torch as th
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controllers.basic_controller import BasicMAC
+from fakes import RecordingLogger
 from helpers import fill, make_args, random_batch
+from learners.q_learner import QLearner
 from modules.mixers import (
     REGISTRY,
+    DMAQQattenMixer,
     LinearMixer,
     NMixer,
     QattenMixer,
@@ -20,6 +24,7 @@ from modules.mixers import (
 )
 from run import run
 from utils.errors import ConfigError
+from utils.rl_utils import valid_transitions
 
 N, S, E = 3, 4, 6
 
@@ -35,7 +40,7 @@ def _numpy_weights(module):
 
 
 def _linear(w, name, x):
-    return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+    return x @ w[f"{name}.weight"].T + w.get(f"{name}.bias", 0)
 
 
 def _mlp(w, name, x, layers):
@@ -157,7 +162,7 @@ def test_qtran_settings_that_do_not_exist(key):
 
 def make_qplex(seed=0, **changes):
     settings = {"hypernet_embed": 5, "num_kernel": 2, "adv_hypernet_layers": 2, "adv_hypernet_embed": 4}
-    mixer = QPLEXMixer(make_args(n_agents=N, n_actions=3, state_shape=S, **{**settings, **changes}))
+    mixer = QPLEXMixer(make_args(n_agents=N, n_actions=3, **{"state_shape": S, **settings, **changes}))
     fill(mixer.parameters(), seed=seed, scale=1.0)
     return mixer
 
@@ -265,6 +270,61 @@ def test_qatten_is_the_published_network(own, weighted):
             expected[b, t] += head[h] * (scores / scores.sum()) @ qs[b, t]
     q_tot = mixer(*(th.from_numpy(x) for x in (qs, states, obs)))
     np.testing.assert_allclose(q_tot.detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def make_dmaq_qatten(**changes):
+    settings = {"hypernet_embed": 5, "num_kernel": 2, "adv_hypernet_layers": 1, "mixing_embed_dim": 4, "obs_shape": 2}
+    settings |= {"n_attention_head": 2, "n_actions": 3, "attend_reg_coef": 0.5, "state_shape": 7}
+    mixer = DMAQQattenMixer(make_args(n_agents=N, **{**settings, **changes}))
+    fill(mixer.parameters(), scale=1.0)
+    return mixer
+
+
+@pytest.mark.parametrize(("own", "weighted"), [(0, False), (2, True)])
+def test_dmaq_qatten_is_qplex_with_attention_for_a_scale(own, weighted):
+    mixer, rng = make_dmaq_qatten(agent_own_state_size=own, weighted_heads=weighted), np.random.default_rng(0)
+    qs, states = rng.normal(size=(2, 3, N)).astype("f"), rng.normal(size=(2, 3, 7)).astype("f")
+    best, actions = qs + rng.random(size=qs.shape).astype("f"), np.eye(3, dtype="f")[rng.integers(3, size=(2, 3, N))]
+    obs, w = rng.normal(size=(2, 3, N, 2)).astype("f"), _numpy_weights(mixer)
+    scales, penalties = np.zeros((2, 3, N)), np.zeros((2, 3, 1))
+    for b, t in np.ndindex(2, 3):
+        s = states[b, t]
+        known = s[: 2 * N].reshape(N, 2) if own else obs[b, t]
+        head = np.abs(_mlp(w, "attention_weight.hyper_w_head", s, 2)) if weighted else np.ones(2)
+        for h in range(2):
+            query = _mlp(w, f"attention_weight.selector_extractors.{h}", s, 2)
+            logits = np.array([_linear(w, f"attention_weight.key_extractors.{h}", x) @ query for x in known])
+            scores = np.exp(logits / 2)
+            scales[b, t] += head[h] * scores / scores.sum()
+            penalties[b, t] += 0.5 * (logits**2).mean()
+    shifts = np.stack([[_mlp(w, "attention_weight.V", s, 2) / N for s in row] for row in states])
+    plain = make_qplex(adv_hypernet_layers=1, weighted_head=False, state_shape=7)
+    plain.si_weight.load_state_dict(mixer.si_weight.state_dict())
+    scaled = (th.from_numpy((scales * x + shifts).astype("f")) for x in (qs, best))
+    tensors = [th.from_numpy(x) for x in (qs, states, actions, best, obs)]
+    expected = plain(next(scaled), tensors[1], tensors[2], next(scaled))
+    th.testing.assert_close(mixer(*tensors), expected, rtol=1e-4, atol=1e-5)
+    found = mixer.regulariser(tensors[1], tensors[4]).detach().numpy()
+    np.testing.assert_allclose(found, penalties, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("padding", [False, True])
+def test_q_learners_add_what_a_mixer_has_to_add(padding):
+    """The mean over transitions that were really taken, or over all."""
+    batch = random_batch([2, 4], 5)
+    settings = {"mixer": "dmaq_qatten", "attend_padding": padding, "agent_own_state_size": 0, "learner_log_interval": 1}
+    losses = []
+    for coef in (0.0, 0.5):
+        args = make_args(**settings, attend_reg_coef=coef)
+        learner = QLearner(BasicMAC(batch.scheme, batch.groups, args), batch.scheme, RecordingLogger(), args)
+        fill([*learner.mac.parameters(), *learner.mixer.parameters()])
+        learner._update_targets()
+        penalties = learner.mixer.regulariser(batch["state"][:, :-1], batch["obs"][:, :-1]).detach()
+        learner.train(batch, 0, 0)
+        losses.append(learner.logger.last()["loss"])
+    mask = th.ones_like(penalties) if padding else valid_transitions(batch)
+    expected = float((penalties * mask).sum() / mask.sum())
+    assert expected > 0.01 and losses[1] - losses[0] == pytest.approx(expected, rel=1e-3)
 
 
 def test_qattens_agents_need_a_share_of_the_state():

@@ -157,6 +157,10 @@ def trained(src: Path, task: dict) -> dict:
     if hasattr(learner, "discrim"):  # MAVEN's two networks as ours has them, in one
         networks["discriminator"] = th.nn.Module()
         networks["discriminator"].rnn, networks["discriminator"].model = learner.rnn_agg.rnn, learner.discrim.model
+    if hasattr(learner, "explorer"):  # CDS's
+        for name, key in (("predictor", "predict_without_id"), ("predictor_with_id", "predict_with_id")):
+            networks[name] = getattr(learner.explorer, f"eval_{key}")
+            targets[name] = getattr(learner.explorer, f"target_{key}")
     if hasattr(learner, "distance"):  # MASER's, which learns nothing
         learner.distance.load_state_dict(task["weights"]["distance"])
     for name, network in networks.items():
@@ -166,7 +170,7 @@ def trained(src: Path, task: dict) -> dict:
                 _load(targets[name], task["weights"][name])
     for name in ("mac", "target_mac", "old_mac"):
         if hasattr(learner, name):
-            getattr(learner, name).agent.load_state_dict(task["weights"]["agent"])
+            _load(getattr(learner, name).agent, task["weights"]["agent"])
     th.manual_seed(task["seed"])
     np.random.seed(task["seed"])
     for update in range(task["updates"]):
@@ -205,9 +209,33 @@ def _beginning(network) -> str:
     return "critic." if all(key.startswith("critic.") for key in network.state_dict()) else ""
 
 
+# the end of the names of a GRU's weights, where ours is a cell
+GRU = "_l0"
+
+
+def _in_its_names(network, weights: dict) -> dict:
+    """Our weights by the names that PyMARLzoo+ has for those of its GRU, and of CDS's layer of each agent."""
+    keys = set(network.state_dict())
+    named = {key if key in keys or key + GRU not in keys else key + GRU: x for key, x in weights.items()}
+    for kind in ("weight", "bias"):
+        if f"mlp.0.{kind}" in keys:
+            named |= {f"mlp.{i}.{kind}": x for i, x in enumerate(named.pop(f"mlp.{kind}"))}
+    return named
+
+
+def _in_our_names(state: dict) -> dict:
+    """The inverse."""
+    state = {key.removesuffix(GRU): x for key, x in state.items()}
+    for kind in ("weight", "bias"):
+        layers = [key for key in state if key.startswith("mlp.") and key.endswith(f".{kind}")]
+        if layers:
+            state[f"mlp.{kind}"] = th.stack([state.pop(f"mlp.{i}.{kind}") for i in range(len(layers))])
+    return state
+
+
 def _load(network, weights: dict) -> None:
     if isinstance(network.state_dict(), dict):
-        start = _beginning(network)
+        start, weights = _beginning(network), _in_its_names(network, weights)
         network.load_state_dict({start + key: x for key, x in weights.items()})
         return
     for start, part in _parts(network).items():
@@ -217,7 +245,7 @@ def _load(network, weights: dict) -> None:
 def _state(network) -> dict:
     state = network.state_dict()
     if isinstance(state, dict):
-        return {key.removeprefix(_beginning(network)): x for key, x in state.items()}
+        return _in_our_names({key.removeprefix(_beginning(network)): x for key, x in state.items()})
     parts = _parts(network).items()
     return {f"{start}{key}": value.clone() for start, part in parts for key, value in part.state_dict().items()}
 

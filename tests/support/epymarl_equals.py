@@ -27,7 +27,9 @@ from learners import REGISTRY as learners
 from learners.batch_fields import batch_fields
 
 CHILD = Path(__file__).with_name("epymarl_child.py")
-NETWORKS = "critic", "mixer", "central_mixer", "central_agent", "state_value", "discriminator", "distance"
+NETWORKS = (
+    "critic mixer central_mixer central_agent state_value discriminator distance predictor predictor_with_id".split()
+)
 SIZES = {"n_agents": 3, "n_actions": 4, "state_shape": 6, "obs_shape": 5, "episode_limit": 7}
 # presets without a config of theirs: the nearest one, and what is different
 NEAREST = {
@@ -50,6 +52,11 @@ SEVERAL = {"pymarl2_riit": 2, "pymarl2_dop": 3}
 # changes of ours and of theirs: losses whose gradients drown in those of values, which are large on random weights
 WEIGHTS = {
     "pymarlzoo_maven": ({"mi_loss": 1e4}, {"mi_loss": 1e4}),
+    # the state of these batches has two numbers for each of three agents
+    "pymarlzoo_cds": (
+        {"agent_own_state_size": 2, "diversity_coef": 3.0, "own_values_coef": 30.0, "attend_reg_coef": 2.0},
+        {"unit_dim": 2, "beta": 3.0, "lambda_": 30.0, "attend_reg_coef": 2.0},
+    ),
     "pymarlzoo_maser": (
         {"individual_coef": 0.8, "distance_coef": 14.0, "explore_coef": 6.0, "subgoal_reward": 3.0},
         {"ind": 800, "mix": 20000, "lam": 3.0},

@@ -76,6 +76,16 @@ REGISTRY.declare(
     },
 )
 REGISTRY.declare(
+    "rnn_cds",
+    "modules.agents.cds_agent:CDSAgent",
+    "linear, GRU cell, and the sum of a linear layer for all and one of each agent's own (CDS)",
+    memory=True,
+    sees_rows=True,
+    learners=("cds_learner",),
+    check="modules.agents.cds_agent:check",
+    options=WIDTHS | LAYER_NORM | USE_RNN | N_RNN | GAIN,
+)
+REGISTRY.declare(
     "cnn",
     "modules.agents.cnn_agent:CNNAgent",
     "three convolutions over pictures (DQN's layers; small ones for fewer than 36 pixels), linear, GRU cell, linear",

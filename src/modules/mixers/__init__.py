@@ -23,6 +23,26 @@ HYPERNET_LAYERS = {
 NETWORK_SIZE = Option("small", "small (2 hidden layers) or big (3)", choices=("small", "big"), resume=SHAPES)
 
 
+OWN_PARTS = {
+    "agent_own_state_size": Option(
+        0,
+        "numbers of each agent at the start of the state, one agent after the other, by which attention knows it; "
+        "0: by its observation",
+        at_least=0,
+        at_most=WIDTH,
+        resume=SHAPES,
+    ),
+    "n_attention_head": Option(4, "heads of the attention over agents", at_least=1, at_most=64, resume=SHAPES),
+    "weighted_heads": Option(True, "weigh heads by the state; False: all alike", resume=SHAPES),
+}
+ADVANTAGES = {
+    "num_kernel": Option(4, "heads of the attention that weighs advantages", at_least=1, at_most=64, resume=SHAPES),
+    "adv_hypernet_layers": Option(2, "layers of each of these heads, 1 to 3", choices=(1, 2, 3), resume=SHAPES),
+    "adv_hypernet_embed": Option(64, "hidden units of these heads", at_least=1, at_most=WIDTH, resume=SHAPES),
+    "is_minus_one": Option(True, "weigh advantages by lambda - 1 on top of the sum of values; False: by lambda"),
+}
+
+
 def _width(units: int, of: str) -> Option:
     return Option(units, f"units of {of} (Qatten)", at_least=1, at_most=WIDTH, resume=SHAPES)
 
@@ -85,20 +105,11 @@ REGISTRY.declare(
     sees=("obs",),
     stepwise=True,
     options={
-        "agent_own_state_size": Option(
-            0,
-            "numbers of each agent at the start of the state, one agent after the other, by which attention knows it; "
-            "0: by its observation",
-            at_least=0,
-            at_most=WIDTH,
-            resume=SHAPES,
-        ),
-        "n_attention_head": Option(4, "heads of the attention over agents", at_least=1, at_most=64, resume=SHAPES),
+        **OWN_PARTS,
         "n_query_embedding_layer1": _width(64, "the hidden layer that makes queries"),
         "n_query_embedding_layer2": _width(32, "queries and keys"),
         "n_head_embedding_layer1": _width(64, "the hidden layer that makes the weights of heads"),
         "n_constrant_value": _width(32, "the hidden layer that makes the value of the state"),
-        "weighted_heads": Option(True, "weigh heads by the state; False: all alike"),
     },
 )
 REGISTRY.declare(
@@ -111,16 +122,31 @@ REGISTRY.declare(
     takes=("absent_agents",),
     options={
         **HYPERNET_EMBED,
-        "num_kernel": Option(4, "heads of the attention that weighs advantages", at_least=1, at_most=64, resume=SHAPES),
-        "adv_hypernet_layers": Option(2, "layers of each of these heads, 1 to 3", choices=(1, 2, 3), resume=SHAPES),
-        "adv_hypernet_embed": Option(64, "hidden units of these heads", at_least=1, at_most=WIDTH, resume=SHAPES),
+        **ADVANTAGES,
         "weighted_head": Option(
             True, "scale and shift each agent's value by the state before mixing; False: as it is", resume=SHAPES
         ),
-        "is_minus_one": Option(True, "weigh advantages by lambda - 1 on top of the sum of values; False: by lambda"),
     },
     # keys of PyMARL2's qplex.yaml, which its mixer does not read either
     inert=("is_adv_attention", "is_stop_gradient"),
+)
+REGISTRY.declare(
+    "dmaq_qatten",
+    "modules.mixers.dmaq_qatten:DMAQQattenMixer",
+    "qplex whose values are scaled by attention over agents",
+    mixes="choices",
+    sees=("actions", "greedy_qvals", "obs"),
+    stepwise=True,
+    regularised=True,
+    learners=("q_learner", "cds_learner", "maser_learner", "roma_learner", "rode_learner"),
+    options={
+        **EMBEDDING,
+        **HYPERNET_EMBED,
+        **OWN_PARTS,
+        **ADVANTAGES,
+        "attend_reg_coef": Option(0.001, "weight of the squares of attention's logits in the loss", at_least=0),
+        "attend_padding": Option(False, "padded steps count in their mean (mistake of PyMARLzoo+)"),
+    },
 )
 REGISTRY.declare(
     "shaq",

@@ -25,25 +25,13 @@ class QattenMixer(nn.Module):
     def __init__(self, args):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.n_agents = args.n_agents
         self.state_dim = int(np.prod(args.state_shape))
-        own = args.agent_own_state_size
-        if own * self.n_agents > self.state_dim:
-            most = self.state_dim // self.n_agents
-            raise ConfigError(
-                f"agent_own_state_size={own}: the state has {self.state_dim} numbers, {most} for each of "
-                f"{self.n_agents} agents. Use {most} or less, or 0 for observations."
-            )
-        if not own and args.obs_shape is None:
-            raise ConfigError(
-                "mixer=qatten: the environment has no observation of one shape. Set agent_own_state_size."
-            )
-        self.own_dim = own or int(np.prod(args.obs_shape))
+        self.own = OwnParts(args)
         heads, width = args.n_attention_head, args.n_query_embedding_layer2
         self.query_embedding_layers = nn.ModuleList(
             mlp(self.state_dim, args.n_query_embedding_layer1, 2, width) for _ in range(heads)
         )
-        self.key_embedding_layers = nn.ModuleList(nn.Linear(self.own_dim, width) for _ in range(heads))
+        self.key_embedding_layers = nn.ModuleList(nn.Linear(self.own.size, width) for _ in range(heads))
         self.head_embedding_layer = mlp(self.state_dim, args.n_head_embedding_layer1, 2, heads)
         self.constrant_value_layer = mlp(self.state_dim, args.n_constrant_value, 2, 1)
 
@@ -51,13 +39,49 @@ class QattenMixer(nn.Module):
         """Values `[B, T, n]`, states `[B, T, S]` and observations `[B, T, n, O]` -> Q_tot `[B, T, 1]`."""
         batch_size = agent_qs.size(0)
         states = states.reshape(-1, self.state_dim)
-        own = states[:, : self.own_dim * self.n_agents] if self.args.agent_own_state_size else obs
-        queries = all_heads(self.query_embedding_layers, states)
-        keys = all_heads(self.key_embedding_layers, own.reshape(-1, self.own_dim))
-        keys = keys.view(*queries.shape[:2], self.n_agents, -1)
-        shares = th.softmax((keys * queries.unsqueeze(2)).sum(dim=-1) / keys.size(-1) ** 0.5, dim=-1)
-        of_heads = (shares * agent_qs.reshape(-1, self.n_agents)).sum(dim=-1)
+        logits = attention_logits(self.query_embedding_layers, self.key_embedding_layers, states, self.own(states, obs))
+        shares = th.softmax(logits / self.args.n_query_embedding_layer2**0.5, dim=-1)
+        of_heads = (shares * agent_qs.reshape(-1, self.args.n_agents)).sum(dim=-1)
         if self.args.weighted_heads:
             of_heads = of_heads * self.head_embedding_layer(states).abs().T
         q_tot = of_heads.sum(dim=0) + self.constrant_value_layer(states).squeeze(1)
         return q_tot.view(batch_size, -1, 1)
+
+
+class OwnParts:
+    """What of a state is an agent's own: its observation, or `agent_own_state_size` = U numbers of the first n U.
+
+    Attributes:
+        size: how many numbers an agent's part has.
+
+    Raises:
+        ConfigError: as `QattenMixer`.
+    """
+
+    def __init__(self, args):
+        self._n_agents, self._in_state = args.n_agents, bool(args.agent_own_state_size)
+        state_dim = int(np.prod(args.state_shape))
+        own = args.agent_own_state_size
+        if own * args.n_agents > state_dim:
+            most = state_dim // args.n_agents
+            raise ConfigError(
+                f"agent_own_state_size={own}: the state has {state_dim} numbers, {most} for each of {args.n_agents} "
+                f"agents. Use {most} or less, or 0 for observations."
+            )
+        if not own and args.obs_shape is None:
+            raise ConfigError(
+                f"mixer={args.mixer}: the environment has no observation of one shape. Set agent_own_state_size."
+            )
+        self.size = own or int(np.prod(args.obs_shape))
+
+    def __call__(self, states: th.Tensor, obs: th.Tensor) -> th.Tensor:
+        """States `[N, S]` and observations of as many steps, `[..., n, O]` -> `[N, n, size]`."""
+        own = states[:, : self.size * self._n_agents] if self._in_state else obs
+        return own.reshape(-1, self._n_agents, self.size)
+
+
+def attention_logits(queries: nn.ModuleList, keys: nn.ModuleList, states: th.Tensor, own: th.Tensor) -> th.Tensor:
+    """q_h(s) . k_hi of H heads of attention, not yet scaled: states `[N, S]`, own parts `[N, n, U]` -> `[H, N, n]`."""
+    of_states = all_heads(queries, states)
+    of_agents = all_heads(keys, own.flatten(0, 1)).unflatten(1, own.shape[:2])
+    return (of_agents * of_states.unsqueeze(2)).sum(dim=-1)

@@ -26,11 +26,14 @@ class QPLEXMixer(nn.Module):
     def __init__(self, args):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.n_agents = args.n_agents
         self.state_dim = int(np.prod(args.state_shape))
-        self.hyper_w_final = mlp(self.state_dim, args.hypernet_embed, 2, self.n_agents)
-        self.V = mlp(self.state_dim, args.hypernet_embed, 2, self.n_agents)
+        self._make_scale()
         self.si_weight = AdvantageWeights(args)
+
+    def _make_scale(self) -> None:
+        """The networks of w and b."""
+        self.hyper_w_final = mlp(self.state_dim, self.args.hypernet_embed, 2, self.args.n_agents)
+        self.V = mlp(self.state_dim, self.args.hypernet_embed, 2, self.args.n_agents)
 
     def forward(self, agent_qs: th.Tensor, states: th.Tensor, actions: th.Tensor, greedy_qvals: th.Tensor) -> th.Tensor:
         """Q_tot `[B, T, 1]` of a joint action in the state.
@@ -41,14 +44,26 @@ class QPLEXMixer(nn.Module):
             actions: one-hot, `[B, T, n, A]`.
             greedy_qvals: the agents' values of their best legal actions, `[B, T, n]`.
         """
-        batch_size = agent_qs.size(0)
         states = states.reshape(-1, self.state_dim)
-        agent_qs, greedy_qvals = agent_qs.reshape(-1, self.n_agents), greedy_qvals.reshape(-1, self.n_agents)
+        scale = (self.hyper_w_final(states).abs() + SMALLEST, self.V(states)) if self.args.weighted_head else None
+        return self._joint(agent_qs, states, actions, greedy_qvals, scale)
+
+    def _joint(
+        self,
+        agent_qs: th.Tensor,
+        states: th.Tensor,
+        actions: th.Tensor,
+        greedy_qvals: th.Tensor,
+        scale: tuple[th.Tensor, th.Tensor] | None,
+    ) -> th.Tensor:
+        """`forward` of N states `[N, S]` with w_i(s) `[N, n]` and b_i(s) `[N, n or 1]`; None: 1 and 0."""
+        batch_size = agent_qs.size(0)
+        agent_qs, greedy_qvals = agent_qs.reshape(len(states), -1), greedy_qvals.reshape(len(states), -1)
         advantages = (agent_qs - greedy_qvals).detach()
         values = agent_qs
-        if self.args.weighted_head:
-            weights = self.hyper_w_final(states).abs() + SMALLEST
-            values = weights * agent_qs + self.V(states)
+        if scale is not None:
+            weights, shift = scale
+            values = weights * agent_qs + shift
             advantages = weights.detach() * advantages
         shares = self.si_weight(states, actions.reshape(len(states), -1))
         if self.args.is_minus_one:

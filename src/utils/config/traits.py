@@ -35,6 +35,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "mixes": 'what it mixes: "chosen_values", "choices", "joint_action" or a kind of one\'s own',
         "sees": 'mixes="choices": what it takes beside values and states, in this order (learners/mixing.py)',
         "stepwise": "its output at a time step depends on that step alone: it is computed without padding",
+        "regularised": "it adds something to the loss of those that learn with it (its method `regulariser`)",
         "takes": _TAKES,
     },
     "agent": {
