@@ -1,4 +1,4 @@
-"""What observations and actions mean: which numbers are of which entity, and which action has which one as its target.
+"""What observations, states and actions mean: which numbers are of which entity, and which action has which target.
 
 An environment declares it once (`meaning()`); networks get it as `args.meaning` and need no copies of these facts.
 """
@@ -13,18 +13,26 @@ from utils.nearest import suggestion
 OWN, ALLY, ENEMY, SURROUNDINGS = "own", "ally", "enemy", "surroundings"
 # of the agent itself; rows of all other kinds are entities
 OF_ITSELF = (OWN, SURROUNDINGS)
+# of the state: row i is agent number i, or what it did last
+AGENT, LAST_ACTIONS = "agent", "last_actions"
+# of the state; rows of all other kinds are entities
+OF_NO_ENTITY = (LAST_ACTIONS, SURROUNDINGS)
 
 
 @dataclass(frozen=True)
 class Group:
-    """Entities of one kind in what an agent sees.
+    """Entities of one kind in what an agent sees, or in the state.
 
     Attributes:
         kind: "own", "ally", "enemy", "food" ...
-        field: of the observation, "obs".
+        field: of the observation, "obs", or "state".
         features: their names.
         columns: of each entity, where its features are in the field's entry, in C order; [rows][features].
         agents: who sees it so; (): all.
+        there: the feature that is above 0 where a row has an entity that is there: seen, alive; "": all are, or no
+            feature tells.
+        of: the kind of the state's entities that rows are, one after another, without the agent that sees; "": which
+            ones is not known.
     """
 
     kind: str
@@ -32,6 +40,8 @@ class Group:
     features: tuple[str, ...]
     columns: tuple[tuple[int, ...], ...]
     agents: tuple[int, ...] = ()
+    there: str = ""
+    of: str = ""
 
     @property
     def rows(self) -> int:
@@ -57,10 +67,13 @@ class Meaning:
 
     Attributes:
         actions: of the field "actions", in their order; (): they are not choices.
+        state: what the field "state" is made of; row i of the kind "agent" is agent i, and that of the kind
+            "last_actions" what it did last. (): which entities it has is not known.
     """
 
     groups: tuple[Group, ...]
     actions: tuple[Action, ...] = ()
+    state: tuple[Group, ...] = ()
 
     def seen_by(self, agent: int) -> list[Group]:
         """What an agent sees."""
@@ -76,6 +89,26 @@ class Meaning:
         if kind not in seen:
             raise ConfigError(f"Agents of this environment see no group '{kind}'.{suggestion(kind, seen)}")
         return seen[kind]
+
+    @property
+    def entities(self) -> tuple[Group, ...]:
+        """Those of the state, agents first."""
+        found = [group for group in self.state if group.kind not in OF_NO_ENTITY]
+        return tuple(sorted(found, key=lambda group: group.kind != AGENT))
+
+    def in_state(self, group: Group, agent: int) -> list[int] | None:
+        """Of each row of a group that an agent sees, its number among `entities`; None: it is not known."""
+        first = 0
+        for one in self.entities:
+            if one.kind == group.of:
+                numbers = list(range(first, first + one.rows))
+                if group.kind == OWN:
+                    return [first + agent]
+                if one.kind == AGENT:
+                    numbers.remove(first + agent)
+                return numbers
+            first += one.rows
+        return None
 
     def rows(self, kind: str, agent: int = 0) -> int:
         """How many entities of a kind an agent sees at most."""
@@ -101,10 +134,10 @@ class Meaning:
 
 
 class Columns:
-    """Writes down what an observation has, from its first number to its last.
+    """Writes down what an observation or a state has, from its first number to its last.
 
     Args:
-        field: of the observation.
+        field: of the observation, or "state".
         agents: who sees it so; (): all.
     """
 
@@ -113,14 +146,14 @@ class Columns:
         self.size = 0
         self._field, self._agents = field, tuple(agents)
 
-    def add(self, kind: str, features: Iterable[str], rows: int = 1) -> None:
-        """The next numbers: `rows` entities with these features each."""
+    def add(self, kind: str, features: Iterable[str], rows: int = 1, there: str = "", of: str = "") -> None:
+        """The next numbers: `rows` entities with these features each; `there` and `of` as of `Group`."""
         names = tuple(features)
         first, width = self.size, len(names)
         self.size += rows * width
         if rows and width:
             columns = tuple(tuple(range(first + row * width, first + (row + 1) * width)) for row in range(rows))
-            self.groups.append(Group(kind, self._field, names, columns, self._agents))
+            self.groups.append(Group(kind, self._field, names, columns, self._agents, there, of))
 
 
 def choices(names: Iterable[str]) -> tuple[Action, ...]:

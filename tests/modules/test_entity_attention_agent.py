@@ -18,7 +18,7 @@ def _shapes(allies=2, enemies=3):
 
 def _meaning(allies=2, enemies=3, heals=0):
     parts = {key: (shape, [f"f{i}" for i in range(shape[-1])]) for key, shape in _shapes(allies, enemies).items()}
-    return of_units(parts, enemies, heals)
+    return of_units(parts, enemies, heals, ())
 
 
 def _agent(allies=2, enemies=3, more=0, **args):

@@ -8,7 +8,7 @@ from envs.compiled.environment import OneCopy
 from envs.compiled.team_game import TeamBatch
 from envs.contract.fields import FieldSpec
 from envs.particles import drawing
-from envs.particles.meaning import seen_by
+from envs.particles.meaning import seen_by, state_of
 from envs.particles.options import Options
 from envs.particles.state import SCENARIOS
 from utils.meanings import Meaning, choices
@@ -49,7 +49,8 @@ class ParticlesBatch(TeamBatch):
         team = range(len(worlds.cast.agents))[worlds.team]
         groups = [group for at, i in enumerate(team) for group in seen_by(i, at, self.options, worlds.cast)]
         same = not self.options.continuous_actions and len(set(map(tuple, self.action_names()))) == 1
-        return Meaning(tuple(groups), choices(self.action_names()[0]) if same else ())
+        state = state_of(self.options, worlds.cast, worlds.outputs.obs.shape[2])
+        return Meaning(tuple(groups), choices(self.action_names()[0]) if same else (), state)
 
     def action_names(self) -> list[list[str]]:
         worlds = self.simulator

@@ -14,9 +14,9 @@ from envs.particles.state import (
     WORLD_COMM,
 )
 from envs.particles.worlds import Cast
-from utils.meanings import OWN, Columns, Group
+from utils.meanings import AGENT, OWN, Columns, Group
 
-AGENT, LANDMARK = "agent", "landmark"
+LANDMARK = "landmark"
 SPEED, PLACE, AWAY = ("velocity_x", "velocity_y"), ("position_x", "position_y"), ("relative_x", "relative_y")
 COLOUR = ("red", "green", "blue")
 
@@ -34,13 +34,16 @@ def seen_by(i: int, at: int, options: Options, cast: Cast) -> tuple[Group, ...]:
     words = [f"word_{word}" for word in range(cast.n_words)]
     seen = Columns(agents=[at])
     if scenario in (SPREAD, TAG):
-        seen.add(OWN, SPEED + PLACE)
-        seen.add(LANDMARK, AWAY, marks)
-        seen.add(AGENT, AWAY, others)
+        # of the nearest ones, it is not known which they are
+        all_marks = scenario == SPREAD and options.num_landmark_neighbors is None
+        of_mark, of_agent = LANDMARK * all_marks, AGENT * (scenario == SPREAD and near is None)
+        seen.add(OWN, SPEED + PLACE, of=AGENT * (scenario == SPREAD))
+        seen.add(LANDMARK, AWAY, marks, of=of_mark)
+        seen.add(AGENT, AWAY, others, of=of_agent)
         if scenario == TAG:
             seen.add("prey", SPEED, n - chasers - (i >= chasers) if near is None else others)
         else:  # what others say, which nobody does
-            seen.add("word", AWAY, others)
+            seen.add("word", AWAY, others, of=of_agent)
     elif scenario == WORLD_COMM:
         seen.add(OWN, SPEED + PLACE)
         for kind in ("landmark", "food", "forest"):
@@ -87,3 +90,20 @@ def seen_by(i: int, at: int, options: Options, cast: Cast) -> tuple[Group, ...]:
         seen.add("goal", COLOUR)
         seen.add("message", words)
     return tuple(seen.groups)
+
+
+def state_of(options: Options, cast: Cast, size: int) -> tuple[Group, ...]:
+    """The entities in all observations side by side: agents as they see themselves, landmarks as the first agent does.
+
+    Only of simple_spread, all of whose agents are of the team; of others, (). What others see again is left out.
+
+    Args:
+        size: numbers of an observation.
+    """
+    if options.scenario != SCENARIOS[SPREAD]:
+        return ()
+    own, *others = seen_by(0, 0, options, cast)
+    agents = tuple(tuple(i * size + column for column in own.columns[0]) for i in range(len(cast.agents)))
+    found = [Group(AGENT, "state", own.features, agents)]
+    found += [Group(LANDMARK, "state", one.features, one.columns) for one in others if one.of == LANDMARK]
+    return tuple(found)

@@ -181,7 +181,8 @@ class UnitsBatch(SkirmishBatch):
         return {"reward": reward}, ended & ~truncated, truncated
 
     def meaning(self) -> Meaning:
-        return meaning.of_units(self._view.parts(), self._view.n_enemies, self._view.heals)
+        state = meaning.state_of(self.simulator.scenario)
+        return meaning.of_units(self._view.parts(), self._view.n_enemies, self._view.heals, state)
 
     def _orders(self, actions: np.ndarray) -> np.ndarray:
         return self._view.orders(actions, self.simulator.state.units)
@@ -207,7 +208,7 @@ class MapsBatch(UnitsBatch):
     def meaning(self) -> Meaning:
         parts = {path: (field.shape, field.about["features"]) for path, field in self.fields().items() if field.about}
         heals = self.n_actions - FIXED - self.n_enemies
-        return meaning.of_units(parts, self.n_enemies, heals)
+        return meaning.of_units(parts, self.n_enemies, heals, self.simulator.state_groups())
 
     def observed(self) -> dict[str, np.ndarray]:
         return self.simulator.observed()

@@ -5,18 +5,20 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from envs.skirmish.contract import obs_feature_names
-from utils.meanings import ALLY, ENEMY, OWN, SURROUNDINGS, Action, Group, Meaning
+from envs.skirmish.contract import ally_state_names, enemy_state_names, obs_feature_names
+from utils.meanings import AGENT, ALLY, ENEMY, LAST_ACTIONS, OWN, SURROUNDINGS, Action, Columns, Group, Meaning
 
 # actions without a target
 UNTARGETED = ("no-op", "stop", "move north", "move south", "move east", "move west")
-AGENT = "agent"
 NAMES = (
     (ENEMY, re.compile(r"enemy_(\w+)_(\d+)")),
     (ALLY, re.compile(r"ally_(\w+)_(\d+)")),
     (OWN, re.compile("own_(.+)()")),
 )
 PATHS = {"obs/own": OWN, "obs/allies": ALLY, "obs/enemies": ENEMY}
+# of each kind in an observation, which entities of the state its rows are, and the feature by which one is seen
+IN_STATE = {OWN: AGENT, ALLY: AGENT, ENEMY: ENEMY}
+SEEN_BY = {ALLY: "visible", ENEMY: "distance"}
 
 
 def of_names(names: Sequence[str]) -> tuple[Group, ...]:
@@ -37,6 +39,8 @@ def of_names(names: Sequence[str]) -> tuple[Group, ...]:
             "obs",
             tuple(feature for feature, _ in next(iter(rows.values()))),
             tuple(tuple(column for _, column in row) for row in rows.values()),
+            there=SEEN_BY.get(kind, ""),
+            of=IN_STATE.get(kind, ""),
         )
         for kind, rows in found.items()
     )
@@ -53,27 +57,58 @@ def actions_of(s: Any) -> tuple[Action, ...]:
     return tuple(actions)
 
 
+def state_of(s: Any) -> tuple[Group, ...]:
+    """SMAC's state; () if it is all observations. The dead are zeros."""
+    if s.obs_instead_of_state:
+        return ()
+    sides = (ally_state_names(s), int(s.n_agents)), (enemy_state_names(s), int(s.n_enemies))
+    return state_of_units(sides, int(s.n_actions), s.state_last_action, s.state_timestep_number)
+
+
+def state_of_units(
+    sides: Sequence[tuple[Sequence[str], int]], n_actions: int, last_action: bool, timestep: bool
+) -> tuple[Group, ...]:
+    """A state of units, then what agents did last and the time, if it has those.
+
+    Args:
+        sides: agents, and enemies: the names of one's features, and how many there are.
+    """
+    state = Columns("state")
+    for kind, (features, rows) in zip((AGENT, ENEMY), sides, strict=True):
+        state.add(kind, features, rows, there="health")
+    if last_action:
+        state.add(LAST_ACTIONS, [f"action_{a}" for a in range(n_actions)], rows=sides[0][1])
+    if timestep:
+        state.add(SURROUNDINGS, ["timestep"])
+    return tuple(state.groups)
+
+
 def of_scenario(s: Any) -> Meaning:
-    """SMAC's observations, a vector, and its actions."""
-    return Meaning(of_names(obs_feature_names(s)), actions_of(s))
+    """SMAC's observations, a vector, its actions and its state."""
+    return Meaning(of_names(obs_feature_names(s)), actions_of(s), state_of(s))
 
 
-def of_units(parts: Mapping[str, tuple[tuple[int, ...], Sequence[str]]], n_enemies: int, heals: int) -> Meaning:
+def of_units(
+    parts: Mapping[str, tuple[tuple[int, ...], Sequence[str]]], n_enemies: int, heals: int, state: tuple[Group, ...]
+) -> Meaning:
     """Observations by unit and their actions (`entities.EntityView`).
 
     Args:
         parts: of each field its shape and the names of its features.
         heals: actions that heal: one for each ally and one for the agent itself, or none.
+        state: what the state is made of.
     """
     groups = []
     for path, (shape, features) in parts.items():
         rows, width = (1, *shape)[-2:]
         columns = tuple(tuple(range(row * width, (row + 1) * width)) for row in range(rows))
-        groups.append(Group(PATHS[path], path, tuple(features), columns))
+        kind = PATHS[path]
+        there = "" if kind == OWN else "visible"
+        groups.append(Group(kind, path, tuple(features), columns, there=there, of=IN_STATE[kind]))
     attacks = [Action(f"attack e{e}", (ENEMY, e)) for e in range(n_enemies)]
     healing = [Action(f"heal ally {k}", (ALLY, k)) for k in range(heals - 1)]
     itself = [Action("heal itself", (OWN, 0))] if heals else []
-    return Meaning(tuple(groups), (*map(Action, UNTARGETED), *attacks, *healing, *itself))
+    return Meaning(tuple(groups), (*map(Action, UNTARGETED), *attacks, *healing, *itself), state)
 
 
 def names_of_actions(meaning: Meaning, healers: Sequence[bool]) -> list[list[str]]:
@@ -98,6 +133,10 @@ def of_smac(env: Any) -> Meaning:
         **{name: bool(getattr(env, name)) for name in ("obs_all_health", "obs_own_health", "obs_last_action")},
         **{
             name: bool(getattr(env, name)) for name in ("obs_pathing_grid", "obs_terrain_height", "obs_timestep_number")
+        },
+        **{
+            name: bool(getattr(env, name))
+            for name in ("obs_instead_of_state", "state_last_action", "state_timestep_number")
         },
         first_target=len(UNTARGETED),
         medics=env.map_type == "MMM",

@@ -12,9 +12,11 @@ from envs.skirmish.batch import BatchedSkirmish
 from envs.skirmish.contract import ally_state_names, enemy_state_names
 from envs.skirmish.entities import ENEMY, FIXED, TYPES, EntityView, fields_of, shown_of
 from envs.skirmish.maps import Map
+from envs.skirmish.meaning import state_of_units
 from envs.skirmish.options import args_by_map
 from envs.skirmish.state import Outputs
 from envs.skirmish.unit_types import TYPE_INDEX
+from utils.meanings import Group
 
 # the features of units in the state
 ALLY_STATE = ["health", "energy/cooldown", "rel_x", "rel_y", "shield", "attack_probability", "total_health", *TYPES]
@@ -93,6 +95,12 @@ class BattlesOnMaps:
         state += self.n_agents * self.n_actions if self.options.state_last_action else 0
         state += int(self.options.state_timestep_number)
         return {"present": FieldSpec("mask", (), "bool"), **fields_of(parts, self.n_actions, state)}
+
+    def state_groups(self) -> tuple[Group, ...]:
+        """What the state is made of."""
+        sides = (ALLY_STATE, self.n_agents), (ENEMY_STATE, self.n_enemies)
+        more = self.options.state_last_action, self.options.state_timestep_number
+        return state_of_units(sides, self.n_actions, *more)
 
     def seed(self, seed: int | Sequence[int] | None) -> None:
         """Seed the battles, as the constructor does, and count their episodes from 0 again."""
