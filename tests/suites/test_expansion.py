@@ -104,6 +104,9 @@ def test_an_id_follows_the_config_and_not_the_place_of_its_results():
     assert of_collectors != made
     assert run_id(point, {**config, "collectors": {**below, "transport": "ray"}}, defaults) == of_collectors
     assert run_id(point, {**config, "collectors": {"processes": 2}}, defaults) == of_collectors
+    # Skirmish's rules before they had a version
+    before, first, second = (run_id(point, {**config, "env_args": one}, {}) for one in ({}, {"rules": 1}, {"rules": 2}))
+    assert before == first != second
 
 
 def test_the_id_of_a_run_with_overrides_names_a_run():

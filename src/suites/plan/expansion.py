@@ -25,6 +25,8 @@ NOT_THE_RUN = (
 ).split()
 # of the keys below `collectors`, the same
 PLACES = ("transport", "address", "cpus", "gpus")
+# what Skirmish's runs had before they named it
+FIRST_RULES = "rules", 1
 HASH_LENGTH = 8
 LONGEST_ID = 120
 
@@ -111,6 +113,9 @@ def run_id(point: Point, config: Mapping[str, Any], defaults: Mapping[str, Any])
         defaults: of all keys.
     """
     apart = {key: value for key, value in config.items() if key not in NOT_THE_RUN}
+    if isinstance(arguments := apart.get("env_args"), Mapping):
+        # runs that are older than this argument have other ids for other rules only
+        apart["env_args"] = {key: value for key, value in arguments.items() if (key, value) != FIRST_RULES}
     if isinstance(below := apart.get("collectors"), Mapping):
         apart["collectors"] = {key: value for key, value in below.items() if key not in PLACES}
     kept = {key: value for key, value in apart.items() if key not in defaults or value != defaults[key]}
