@@ -12,12 +12,12 @@ from typing import Any
 
 import equations
 
+from browser.reading.curve_files import RunCurve, curve_files
 from checks.options import declared
 from checks.registries import REGISTRIES
 from cli.parameter_files import load_parameters
 from cli.reference import as_word
 from envs.contract.fields import EnvSpec, FieldSpec
-from suites.tables.curves import RunCurve, curve_files
 from utils.config.merging import CONFIG_DIR, config_names, parameter_names, shared_defaults
 from utils.files.yaml_files import load_yaml
 

@@ -10,6 +10,7 @@ import numpy as np
 from browser.reading import Curve, Results, Run, varying_keys
 from browser.reading.configs import value_of
 from browser.reading.session import MAP_KEYS
+from browser.references import Reference
 from browser.stats import (
     AGGREGATES,
     Band,
@@ -64,6 +65,7 @@ class Comparison:
         runs: each counts once, with the curves of all its sessions. Evaluations (`evaluate=True`) are left
             out beside others.
         group_by: config keys.
+        references: published curves (`browser.references`), which are drawn only.
         only: names of ONLY. "newest": of runs of an algorithm with the same map and seed the newest counts. "complete":
             bands end where a run of theirs does.
 
@@ -82,6 +84,7 @@ class Comparison:
         runs: Iterable[Run],
         group_by: Sequence[str] = ("name",),
         only: Collection[str] = (),
+        references: Sequence[Reference] = (),
     ):
         self.results = results
         chosen = list(runs)
@@ -89,7 +92,7 @@ class Comparison:
         self.runs = [run for run in chosen if run.config.get("evaluate") is not True] or chosen
         self.group_by = [key for key in group_by if key not in (*MAP_KEYS, "env")]
         self.groups: list[Group] = group_runs(self.runs, self.group_by)
-        self.only = frozenset(only)
+        self.only, self.references = frozenset(only), list(references)
         self._several = len({run.environment for run in self.runs}) > 1
         self.maps = sorted({self.map_of(run) for run in self.runs})
         self.repeats: dict[tuple[str, str], dict[Any, list[Run]]] = {
@@ -111,6 +114,10 @@ class Comparison:
     def labels(self) -> list[str]:
         """The algorithms' names, in order."""
         return [group.label for group in self.groups]
+
+    def lines(self) -> list[str]:
+        """The labels of all curves, in order: those of the algorithms, and then of the references."""
+        return [*self.labels(), *(reference.label for reference in self.references)]
 
     def runs_of(self, group: Group, map_name: str) -> list[Run]:
         """The runs of an algorithm on a map."""
@@ -144,9 +151,9 @@ class Comparison:
         axis: str = "steps",
         smoothing: int = 1,
     ) -> list[Band]:
-        """Learning curves of the algorithms on one map (None: on all together); see `curve_band`.
+        """Learning curves of the algorithms on one map (None: on all together), then references'; see `curve_band`.
 
-        Algorithms without a value are left out.
+        Those without a value are left out.
         """
         bands = []
         for group in self.groups:
@@ -155,6 +162,9 @@ class Comparison:
             band = curve_band(group.label, curves, kind, axis, smoothing)
             if len(band.x):
                 bands.append(band.cut() if "complete" in self.only else band)
+        if map_name is not None:
+            found = (one.band(metric, map_name, kind, axis, smoothing) for one in self.references)
+            bands += [band for band in found if band is not None]
         return bands
 
     def scores(self, metric: str, score: str = "final", last: int = LAST, step: int | None = None) -> dict[str, ByMap]:

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
+from browser.reading.curve_files import read_curves
 from checks.options import declared
 from cli.parameter_files import load_parameters
 from learners import REGISTRY
 from main import main
 from standins import ROOT
-from suites.tables.curves import read_curves
 from utils.config.merging import CONFIG_DIR, config_names, parameter_names
 
 sys.path.append(str(ROOT / "docs" / "site"))

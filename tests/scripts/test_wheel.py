@@ -76,7 +76,7 @@ def wheel(tmp_path_factory):
     checkout = folder / "checkout"
     checkout.mkdir()
     # the build writes beside its sources
-    for place in ("src", "config", "simulators", "docs/tables"):
+    for place in ("src", "config", "simulators", "docs/tables", "docs/algorithms"):
         shutil.copytree(ROOT / place, checkout / place, ignore=shutil.ignore_patterns("__pycache__"))
     for path in ROOT.iterdir():
         if path.is_file():
@@ -133,7 +133,8 @@ def test_the_version_is_the_same_everywhere():
 def test_the_wheel_is_one_package_with_its_data(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"muster", "muster_marl"}
-    data = "config/default.yaml envs/skirmish/data/maps.json browser/page/assets/muster.js docs/tables/published.yaml"
+    data = "config/default.yaml envs/skirmish/data/maps.json browser/page/assets/muster.js"
+    data += " docs/tables/published.yaml docs/algorithms/presets.json"
     for file in (*data.split(), "simulators/c/basic.c", "simulators/python/dots_simulator/__init__.py"):
         assert f"muster/{file}" in names
 

@@ -7,13 +7,13 @@ import re
 import pytest
 import yaml
 
+from browser.reading.curve_files import CurveFile, RunCurve, read_curves, write_curves
 from results_folders import write_log
 from standins import ROOT
 from suite_children import folder_in, runs_of, write_manifest_of
 from suites.command.main import dispatch
 from suites.command.tables import export
 from suites.state.state import Attempt
-from suites.tables.curves import CurveFile, RunCurve, read_curves, write_curves
 from suites.tables.markdown import OTHERS, rendered
 from suites.tables.page import filled
 from suites.tables.published import NAME, read_published

@@ -41,6 +41,7 @@ class Options:
     where: dict[str, str] = field(default_factory=dict)
     tokens: frozenset[str] | None = None
     first: str = ""
+    references: list[str] = field(default_factory=list)
     axis: str = "steps"
     band: str = DEFAULT_BAND
     smoothing: int = 1
@@ -92,6 +93,9 @@ def add_options(parser: argparse.ArgumentParser, group_by: str, out: Path, folde
     add("--group-by", default=group_by, metavar="KEYS", help=f"config keys, separated by commas (default: {group_by})")
     add("--metric", dest="metrics", action="append", default=[], metavar="KEY", help="statistic; may be repeated")
     add("--where", action="append", default=[], metavar="KEY=VALUE", help="only runs with this config value")
+    add("--reference", dest="references", action="append", default=[], metavar="NAME[:ALGORITHM]",
+        help="also draw published curves: of a file that comes with Muster, such as presets:hpn_qmix, or of one that "
+        "suite.py export wrote, by its path; may be repeated")  # fmt: skip
     add("--axis", default="steps", help=f"{', '.join(AXES)} (default: steps)")
     add("--band", default=DEFAULT_BAND, help=f"{', '.join(BANDS)} (default: {DEFAULT_BAND})")
     add("--smooth", dest="smoothing", type=number(1, 1_000_000, whole=True), default=1, metavar="N",

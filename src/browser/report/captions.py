@@ -37,7 +37,7 @@ def captions_of(metric: Metric, options: Options) -> dict[str, str]:
 
 def _of_curves(metric: Metric, maps: list[str], options: Options) -> str:
     bands = [band for name in maps for band in metric.curves[name]]
-    runs = _counts({label: [band.runs for band in bands if band.label == label] for label in metric.algorithms})
+    runs = _counts({label: [band.runs for band in bands if band.label == label] for label in metric.lines})
     named = [name for name in maps if name != NO_MAP]
     where = f" on {_listed(named)}" if named else ""
     smooth = f" Each run is smoothed over {options.smoothing} values." if options.smoothing > 1 else ""

@@ -16,6 +16,7 @@ from browser.comparison import (
 from browser.figures.wording import lower_is_better, metric_title, value_title
 from browser.reading import Results, Run, Session, varying_keys
 from browser.reading.configs import MISSING, key_suggestion
+from browser.references import references_of
 from browser.report.arguments import Options
 from browser.stats import Band, Estimate, Group, Profile, best_value, final_value, score_matrix, to_marl_eval
 from records.absolute_metric import absolute_key
@@ -33,7 +34,8 @@ class Metric:
     Attributes:
         key: the statistic.
         title: it in words, as on an axis.
-        algorithms: all labels, in the order of their colours.
+        algorithms: all labels.
+        lines: those of curves, in the order of their colours: the algorithms', and references'.
         curves: bands of the algorithms by map.
         matrix: estimates by algorithm and map, in the statistic's own unit.
         normalised: whether the rest is over scores that were scaled to 0–1 on every map.
@@ -43,6 +45,7 @@ class Metric:
     key: str
     title: str
     algorithms: list[str]
+    lines: list[str]
     curves: dict[str, list[Band]]
     matrix: dict[str, dict[str, Estimate]]
     normalised: bool
@@ -67,7 +70,7 @@ def choose(options: Options) -> tuple[Results, Comparison]:
             raise ConfigError(f"None of the {len(options.tokens)} runs is in '{options.results}'.")
     for key, value in options.where.items():
         runs = _meeting(runs, key, value)
-    comparison = Comparison(results, runs, options.group_by, options.only)
+    comparison = Comparison(results, runs, options.group_by, options.only, references_of(options.references))
     for key in options.metrics:
         if not comparison.has(key):
             raise ConfigError(f"No run has the metric '{key}'.{suggestion(key, comparison.metric_keys(), limit=20)}")
@@ -91,7 +94,7 @@ def _best(comparison: Comparison, options: Options) -> Comparison:
             if place not in best or score > best[place][0]:
                 best[place] = score, group
     kept = [run for (_, name), (_, group) in best.items() for run in comparison.runs_of(group, name)]
-    return Comparison(comparison.results, kept, options.group_by, options.only)
+    return Comparison(comparison.results, kept, options.group_by, options.only, comparison.references)
 
 
 def compare(comparison: Comparison, key: str, options: Options) -> Metric:
@@ -107,6 +110,7 @@ def compare(comparison: Comparison, key: str, options: Options) -> Metric:
         key,
         value_title(key),
         comparison.labels(),
+        comparison.lines(),
         curves,
         score_matrix(scores),
         scaled,

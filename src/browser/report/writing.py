@@ -120,9 +120,7 @@ def drawn(metric: Metric, draw: Any, options: Options) -> dict[str, Callable[...
     made: dict[str, Callable[..., Any]] = {}
     for name, bands in metric.curves.items():
         map_title = "" if name == NO_MAP else name
-        made[f"curves_{name}"] = partial(
-            draw.learning_curves, bands, metric.key, map_title, metric.algorithms, metric.title
-        )
+        made[f"curves_{name}"] = partial(draw.learning_curves, bands, metric.key, map_title, metric.lines, metric.title)
     heading = f"{metric.title}: {title_of_score(metric.key, options.score, options.last)}"
     share, lower = is_share(metric.key), lower_is_better(metric.key)
     made["matrix"] = partial(draw.score_heatmap, metric.matrix, metric.title, heading, share=share, lower=lower)

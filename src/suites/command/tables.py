@@ -4,11 +4,11 @@ import argparse
 from pathlib import Path
 
 from browser.reading import Results, Run
+from browser.reading.curve_files import ENDING, CurveFile, RunCurve, read_curves, write_curves
 from records.absolute_metric import absolute_key
 from suites.command.hints import command
 from suites.state.runs import DONE, SuiteRun
 from suites.state.state import Attempt, SuiteFolder
-from suites.tables.curves import ENDING, CurveFile, RunCurve, read_curves, write_curves
 from utils.errors import ConfigError, MusterError
 from utils.page_packages import require
 from utils.plain_values import counted
@@ -60,7 +60,7 @@ def tables(options: argparse.Namespace) -> None:
         MusterError: with `--check`, the page has other tables.
     """
     require("suite.py tables", "scipy")
-    from suites.tables.curves import curve_files
+    from browser.reading.curve_files import curve_files
     from suites.tables.markdown import OTHERS, rendered
     from suites.tables.page import filled, write_page
     from suites.tables.published import read_published

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from browser.reading.curve_files import CurveFile, RunCurve
 from browser.stats.means import mean_and_half
 from records.run_score import LAST
-from suites.tables.curves import CurveFile, RunCurve
 
 MEASURES = {
     "maximum": "the test with the highest mean over seeds",

@@ -46,6 +46,20 @@ def test_curves_of_every_map_with_their_numbers_of_runs(context):
     assert compared(COMPARE, context, {"group": "env"}).bar[0].children == "7 runs · 1 group · 2 maps"
 
 
+def test_published_curves_stand_beside_those_of_runs(context):
+    asked = {"metric": "test_return_mean", "reference": "presets:hpn_qmix,presets:hpn_vdm"}
+    shown = compared(COMPARE, context, asked)
+    assert shown.address == "/compare?metric=test_return_mean&reference=presets:hpn_qmix"
+    assert "'presets:hpn_vdm'. Did you mean 'presets:hpn_vdn'?" in text_of(shown.wrong)
+    assert [link.children[1] for link in parts_of(shown.legend, "Link")] == ["qmix", "vdn", "hpn_qmix (presets)"]
+    # there is one of 3m, and it counts as no run
+    legends = re.findall(r"hpn_qmix \(presets\) \(n = \d\)", text_of(shown.figures))
+    assert set(legends) == {"hpn_qmix (presets) (n = 1)"}
+    assert shown.bar[0].children == "7 runs · 2 groups · 2 maps"
+    hours = compared(COMPARE, context, {**asked, "axis": "seconds"})
+    assert "hpn_qmix (presets) (n" not in text_of(hours.figures)
+
+
 def test_one_legend_hides_and_shows_a_line_in_all_figures(context):
     shown, hidden = (
         compared(COMPARE, context, {"metric": "test_return_mean", **more}) for more in ({}, {"hide": "qmix"})

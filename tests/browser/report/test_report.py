@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from browser.figures import paper
+from browser.reading.curve_files import CurveFile, RunCurve, write_curves
 from browser.report import content
 from browser.report.arguments import Options
 from browser.report.latex import as_fragment
@@ -91,6 +92,22 @@ def test_the_absolute_metric_is_a_column_and_a_score(results, tmp_path):
     heat = next(figure for figure in figures_of(page) if figure["data"][0]["type"] == "heatmap")
     assert heat["data"][0]["text"][0][0].startswith("10.00<br>") and heat["data"][0]["y"] == ["qmix"]
     assert re.search(r"Test return, absolute metric: [^<]*n = 3 runs", page)
+
+
+def test_published_curves_are_drawn_and_not_counted(results, tmp_path, capsys):
+    runs = [
+        RunCurve(f"a{seed}", "a", "skirmish", "3m", seed, 9, [], steps=[0, 9], values=[1.0, 20.0]) for seed in (1, 2)
+    ]
+    write_curves(tmp_path / "mine.json", CurveFile("mine", "", "test_return_mean", runs))
+    page = report(results, tmp_path, "--reference", str(tmp_path / "mine.json"), "--reference", "presets:vdn")
+    names = {trace.get("name") for figure in figures_of(page) for trace in figure["data"]}
+    # the file of presets has no VDN on these maps
+    assert "a (mine) (n = 2)" in names and not any("presets" in str(name) for name in names)
+    assert len(table_after(page, "Runs")) == 1 + 10
+    assert not any("mine" in row[0] for row in table_after(page, "Config differences"))
+    for word, message in (("preset", "Did you mean 'presets'?"), ("presets:vdm", "Did you mean 'vdn'?")):
+        assert main([str(results), "--reference", word]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_the_matrix_is_that_of_the_scores(results, tmp_path):

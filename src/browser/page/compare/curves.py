@@ -42,7 +42,7 @@ def drawn(compared: Compared, path: str) -> tuple[html.Div | None, html.Ul | Non
         else:
             most_groups = max(most_groups, len(bands))
             bands = bands[:MOST_GROUPS]
-            figure = learning_curves(bands, metric, order=comparison.labels())
+            figure = learning_curves(bands, metric, order=comparison.lines())
         if figure.data:
             figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0}, margin={"t": 12}, showlegend=single)
             cards.append(_card(compared, metric, name, place, on_scale(figure, request.scale), bands, path))
@@ -91,7 +91,7 @@ def shown_bands(compared: Compared, metric: str, map_name: str) -> list[Band]:
 def legend(compared: Compared, path: str) -> html.Ul:
     """One legend for all figures; a click hides or shows a line."""
     request, entries = compared.request, []
-    for index, label in enumerate(compared.comparison.labels()[:MOST_GROUPS]):
+    for index, label in enumerate(compared.comparison.lines()[:MOST_GROUPS]):
         name = hidden_name(label)
         hidden = name in request.hide
         hide = tuple(other for other in request.hide if other != name) if hidden else (*request.hide, name)

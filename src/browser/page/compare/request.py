@@ -13,6 +13,7 @@ from browser.page.parts.limits import MOST_ASKED, MOST_MESSAGES
 from browser.reading import Run
 from browser.reading.configs import config_keys, key_suggestion
 from browser.reading.curves import AXES
+from browser.references import MOST, references_of, words_on
 from browser.stats.bands import BANDS, DEFAULT_BAND
 from browser.stats.grouping import SEED_KEYS
 from records.run_score import LAST
@@ -43,6 +44,7 @@ class Request:
         only: what is left out, see `Comparison`.
         keys: config keys whose values are drawn; empty: all in which the runs differ.
         where: a filter of the runs (`browser.filtering`).
+        reference: published curves, as words (`browser.references`).
         hide: algorithms that are not drawn, as `hidden_name` writes them.
     """
 
@@ -60,6 +62,7 @@ class Request:
     only: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     where: str = ""
+    reference: tuple[str, ...] = ()
     hide: tuple[str, ...] = ()
 
     def address(self, path: str, **changes: Any) -> str:
@@ -77,13 +80,14 @@ SETTINGS = (*(one.name for one in fields(Request)), *_OF_REPORTS, saved_views.VI
 
 @dataclass
 class Compared:
-    """A valid request, its runs, and the invalid parts of what was asked for (a sentence each)."""
+    """A valid request, its runs, what can be chosen, and the invalid parts of what was asked for (a sentence each)."""
 
     request: Request
     runs: list[Run]
     comparison: Comparison
     metrics: list[str]
     keys: list[str]
+    references: list[str]
     wrong: list[str] = field(default_factory=list)
 
 
@@ -99,7 +103,9 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
     keys = sorted({"name", *config_keys(run.newest for run in runs)} - set(SEED_KEYS))
     group = tuple(_known_keys(address.names(query, "group"), keys, wrong)) or DEFAULT_GROUP
     only = tuple(name for name in address.names(query, "only") if _is_choice(name, wrong))
-    comparison = Comparison(context.results, runs, group, only)
+    known = words_on(Comparison(context.results, runs, group, only).maps)
+    reference = tuple(_known_references(address.names(query, "reference"), known, wrong))
+    comparison = Comparison(context.results, runs, group, only, references_of(reference))
     metrics = comparison.metric_keys()
     usual = next(iter(comparison.usual_metrics()), "")
     metric = query.get("metric", usual)
@@ -124,9 +130,11 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
         only,
         tuple(_known_keys(address.names(query, "keys"), keys, wrong)),
         where,
-        tuple(name for name in address.names(query, "hide") if name in map(hidden_name, comparison.labels())),
+        reference,
+        tuple(name for name in address.names(query, "hide") if name in map(hidden_name, comparison.lines())),
     )
-    return Compared(request, runs, comparison, sorted({*metrics, *([metric] if metric else [])}), keys, wrong)
+    shown = sorted({*metrics, *([metric] if metric else [])})
+    return Compared(request, runs, comparison, shown, keys, known, wrong)
 
 
 def asked_runs(context: Context, query: Mapping[str, str]) -> tuple[list[Run], list[str]]:
@@ -150,6 +158,12 @@ def _is_choice(name: str, wrong: list[str]) -> bool:
     if name not in ONLY:
         wrong.append(f"There is no choice '{name[:100]}' of --only.{suggestion(name[:100], ONLY)}")
     return name in ONLY
+
+
+def _known_references(words: list[str], known: list[str], wrong: list[str]) -> list[str]:
+    for word in [word for word in words if word not in known][:MOST_MESSAGES]:
+        wrong.append(f"No published curve on these maps is '{word[:100]}'.{suggestion(word[:100], known, limit=5)}")
+    return [word for word in dict.fromkeys(words) if word in known][:MOST]
 
 
 def _known_keys(names: list[str], keys: list[str], wrong: list[str]) -> list[str]:

@@ -45,6 +45,18 @@ def fields(compared: Compared) -> list[Component]:
             dropdown("compare-group", compared.keys, list(request.group), multi=True, searchable=True),
             wide=True,
         ),
+        field(
+            "Published curves",
+            dropdown(
+                "compare-reference",
+                compared.references,
+                list(request.reference),
+                multi=True,
+                searchable=True,
+                clearable=True,
+            ),
+            wide=True,
+        ),
         field("Only", checklist("compare-only", ONLY, request.only)),
         where_field("compare-where", request.where),
     ]
@@ -67,7 +79,7 @@ def draw(compared: Compared) -> tuple:
 COMPARE = ComparisonView(
     name="compare",
     path=PATH,
-    controls=("metric", "also", "axis", "scale", "band", "smoothing", "group", "only", "where"),
+    controls=("metric", "also", "axis", "scale", "band", "smoothing", "group", "reference", "only", "where"),
     fields=fields,
     parts={"cautions": "", "bar": "bar", "legend": "", "figures": "cards linked", "differences": "view"},
     draw=draw,
