@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from checkpoints.model_files import find_checkpoint
+from checks.parts import ChosenParts
 from checks.registries import REGISTRIES
 from checks.teams import team_config
 from collection.collector_options import OPTIONS, under_way
@@ -14,8 +15,6 @@ from utils.plain_values import quoted
 from utils.processes.ray_cluster import require_ray
 
 COLLECTORS = "collectors"
-# keys of learners that carry something from each rollout to the next
-OF_ALL_ROLLOUTS = ("normalise_rewards", "critic_rnn")
 
 
 def chosen_as_runner(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,9 +103,8 @@ def check_opponents(config: Mapping[str, Any]) -> None:
     for name, (own, keys) in teams.items():
         if keys["frozen"] or len(keys["groups"]) == 1:
             continue
-        for key in OF_ALL_ROLLOUTS:
-            if own.get(key):
-                raise ConfigError(
-                    f"{f'teams.{name}: ' if name else ''}{key}=True does not go with opponents=pool where one team "
-                    "plays several groups, of which not all learn from every rollout. Give each group its own team."
-                )
+        for setting, _ in ChosenParts(own).of_all_rollouts():
+            raise ConfigError(
+                f"{f'teams.{name}: ' if name else ''}{setting} does not go with opponents=pool where one team "
+                "plays several groups, of which not all learn from every rollout. Give each group its own team."
+            )

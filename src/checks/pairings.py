@@ -40,11 +40,8 @@ def check_pairings(parts: ChosenParts) -> None:
     if parts.is_used("critic"):
         _check_critic(parts)
     _check_source(parts)
-    if parts.traits("runner").get("cuts_episodes") and parts.traits("learner").get("needs_episodes"):
-        raise ConfigError(
-            f"learner={parts.name('learner')} learns from whole episodes, and runner={parts.name('runner')} cuts them "
-            "into pieces. Use runner=batched or runner=parallel."
-        )
+    if parts.traits("runner").get("cuts_episodes"):
+        _check_whole_episodes(parts)
     if parts.traits("env").get("streams"):
         _check_streams(parts)
 
@@ -74,11 +71,11 @@ def _check_lag(parts: ChosenParts) -> None:
             f"collection={config['collection']}{older} does not go with learner={config['learner']}, which learns only "
             f"from rollouts of its newest weights.{also} Use collection=sync, and another runner than collectors."
         )
-    for key in ("normalise_rewards", "critic_rnn"):
-        if config["collection"] == "collectors" and config.get(key):
+    for setting, remedy in parts.of_all_rollouts():
+        if config["collection"] == "collectors":
             raise ConfigError(
-                f"{key}=True remembers the same environments from one rollout to the next, and collectors take turns. "
-                f"Use {key}=False."
+                f"{setting} remembers the same environments from one rollout to the next, and collectors take turns. "
+                f"{remedy}"
             )
 
 
@@ -185,6 +182,22 @@ def _check_source(parts: ChosenParts) -> None:
         )
 
 
+def _check_whole_episodes(parts: ChosenParts) -> None:
+    """Refuse a runner whose rollouts are pieces of episodes, where whole ones are learned from."""
+    learner, runner = parts.name("learner"), parts.name("runner")
+    if parts.traits("learner").get("needs_episodes"):
+        raise ConfigError(
+            f"learner={learner} learns from whole episodes, and runner={runner} cuts them into pieces. Use "
+            "runner=batched or runner=parallel."
+        )
+    # a piece continues from the memory before it, which was another policy's in older ones
+    if parts.traits("learner").get("on_policy") and parts.name("buffer") == "episodes" and parts.is_used("learner"):
+        raise ConfigError(
+            f"buffer=episodes keeps whole episodes for learner={learner}, and runner={runner} cuts them into pieces. "
+            "Use buffer=rollout, or runner=episodes."
+        )
+
+
 def _check_together(parts: ChosenParts) -> None:
     """Refuse a runner whose copies restart while others play, where the batch cannot do that."""
     config, outlasts = parts.config, parts.traits("runner").get("outlasts")
@@ -207,9 +220,10 @@ def _check_streams(parts: ChosenParts) -> None:
             f"{where}, which learner={parts.name('learner')} cannot tell apart. Use --config=ppo, or another preset "
             "that learns from its newest rollouts."
         )
-    for key in ("obs_last_action", "obs_mean_action", "critic_rnn"):
-        if parts.config.get(key):
-            raise ConfigError(f"{where}, and {key}=True would remember for whoever had the row. Use {key}=False.")
+    keys = ("obs_last_action", "obs_mean_action")
+    of_agents = [(f"{key}=True", f"Use {key}=False.") for key in keys if parts.config.get(key)]
+    for setting, remedy in of_agents + parts.critic_memory():
+        raise ConfigError(f"{where}, and {setting} would remember for whoever had the row. {remedy}")
 
 
 def _names(kind: str, trait: str, wanted: Collection) -> str:

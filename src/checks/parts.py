@@ -48,6 +48,17 @@ class ChosenParts:
         entry = self.entry(kind)
         return {} if entry is None else entry.traits
 
+    def critic_memory(self) -> list[tuple[str, str]]:
+        """What gives the critic a memory, as a config has it, and the remedy in words; of a critic without one, []."""
+        if self.traits("critic").get("memory"):
+            return [(f"critic={self.name('critic')}", "Use another critic, such as own.")]
+        return [("critic_rnn=True", "Use critic_rnn=False.")] if self.config.get("critic_rnn") else []
+
+    def of_all_rollouts(self) -> list[tuple[str, str]]:
+        """The same of all that carries something from each rollout to the next."""
+        scaled = [("normalise_rewards=True", "Use normalise_rewards=False.")]
+        return (scaled if self.config.get("normalise_rewards") else []) + self.critic_memory()
+
     def reads(self, kind: str) -> tuple[str, ...] | None:
         """The keys that the part declares to read; None if nothing is known of it."""
         if kind in OPTIONAL and self.config.get(kind) is None:

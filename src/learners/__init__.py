@@ -224,7 +224,7 @@ REGISTRY.declare(
     "ppo_learner",
     "learners.ppo_learner:PPOLearner",
     "PPO: clipped policy gradients in several epochs: IPPO, MAPPO, on-policy",
-    **POLICY_GRADIENTS,
+    **{**POLICY_GRADIENTS, "buffers": ("rollout", "episodes")},
     captured=True,
     logs=logged.PPO,
     options=PPO,

@@ -10,7 +10,7 @@ from controllers.inputs import actions_before
 from learners.figures import Figure, figure
 from learners.q_targets import masked_mean
 from modules.critics.values import LAST
-from modules.policies.distributions import Joint
+from modules.policies.distributions import LEAST_PROBABILITY, Joint
 
 
 @dataclass
@@ -47,6 +47,16 @@ def pi_max(policy: Joint, spread: Callable[[th.Tensor], th.Tensor]) -> Callable[
     if hasattr(choice, "log_probs"):  # the power of the largest only: that of illegal actions takes ten times as long
         return lambda: spread(choice.log_probs.detach().amax(dim=-1).exp())
     return lambda: spread(choice.probs.detach().amax(dim=-1))
+
+
+def entropy_bonus(entropy: th.Tensor, weight: float, adaptive: bool) -> th.Tensor:
+    """What the losses of policies lose: a weight times the mean entropy.
+
+    `adaptive`: the weight is divided by the entropy, so that the gradient stays of one size while policies become
+    certain (LICA, Zhou et al. 2020).
+    """
+    bonus = weight * entropy
+    return bonus / entropy.detach().clamp(min=LEAST_PROBABILITY) if adaptive else bonus
 
 
 @th.no_grad()

@@ -49,8 +49,11 @@ class ActorCriticLearner(BaseLearner):
         self.critic = critic_REGISTRY[self.args.critic](scheme, self.args)
         self.mixer = None if self.args.mixer is None else build_mixer(self.args.mixer, self.args)
         mixing = None if self.mixer is None else partial(mix, self, self.mixer)
-        self.state_values = StateValues(self.critic, mac, self._forward, self.args.batch_size_run, mixing)
-        self.shared_trunk = self.state_values.shared_trunk
+        self.state_values = StateValues(
+            self.critic, mac, self._forward, self.args.batch_size_run, mixing, self.args.normalise_padding
+        )
+        # whether the critic makes its steps with the policy
+        self.one_step = self.state_values.shared_trunk or self.args.joint_step
         apart = self.learns_from_copies or self.args.update_order != TOGETHER
         # None: the policy itself is updated, all agents at once
         self.order = UpdateOrder(mac, self.args) if apart else None
@@ -62,18 +65,20 @@ class ActorCriticLearner(BaseLearner):
             self.networks["mixer"], of_mixer = self.mixer, list(self.mixer.parameters())
             if self.args.target_update_interval_or_tau is not None:
                 raise ConfigError("target_update_interval_or_tau: a critic with a mixer has no target network.")
-        if self.shared_trunk:
-            parameters += of_mixer
+        of_values = [*self.critic.parameters(), *of_mixer]
+        if self.one_step:
+            parameters += of_values
         self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(parameters, self.args.lr, self.args)
         self.target_critic = None
-        if not self.shared_trunk:
+        if not self.state_values.shared_trunk:
             self.networks["critic"] = self.critic
             if self.args.target_update_interval_or_tau is not None:
                 if self.state_values.memory is not None:
-                    raise ConfigError("target_update_interval_or_tau: a critic with critic_rnn has no target network.")
+                    raise ConfigError("target_update_interval_or_tau: a critic with a memory has no target network.")
                 _, self.target_critic = self.add_network("critic", self.critic)
+        if not self.one_step:
             self.critic_optimiser = self.optimisers["critic_opt"] = build_optimiser(
-                [*self.critic.parameters(), *of_mixer], self.args.critic_lr, self.args
+                of_values, self.args.critic_lr, self.args
             )
         if self.args.vtrace and (self.args.q_nstep or self.target_critic is not None):
             raise ConfigError("vtrace=True: targets are V-trace's. Use q_nstep=0, target_update_interval_or_tau=null.")
@@ -175,10 +180,10 @@ class ActorCriticLearner(BaseLearner):
                 group["lr"] = share * vars(self.args)[RATES.get(name, "lr")]
 
     def step(self, policy_loss: th.Tensor, value_loss: th.Tensor | None) -> dict[str, Figure]:
-        """One step of the policy and of the critic; of both at once if they share their trunk, or of the former."""
+        """One step of the policy and of the critic; of both at once with `one_step`, or of the former alone."""
         if value_loss is None:
             return {"agent_grad_norm": self._step(self.agent_optimiser, policy_loss)}
-        if self.shared_trunk:
+        if self.one_step:
             loss = policy_loss + self.args.value_coef * value_loss
             return {"agent_grad_norm": self._step(self.agent_optimiser, loss)}
         norms = self._steps({self.critic_optimiser: value_loss, self.agent_optimiser: policy_loss})

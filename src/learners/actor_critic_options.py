@@ -43,7 +43,7 @@ ACTOR_CRITIC = {
         at_least=0,
         until_t_max=True,
     ),
-    "value_coef": Option(0.5, "critic=trunk: weight of the values' loss", at_least=0),
+    "value_coef": Option(0.5, "critic=trunk and joint_step: weight of the values' loss", at_least=0),
     "normalise_values": Option(True, "scale values by the running mean and deviation of returns", resume=SHAPES),
     "value_norm_beta": Option(0.99, "weight of the past in these, for each update", at_least=0, at_most=1),
     "normalise_rewards": Option(False, "divide rewards by the running deviation of returns", resume=SHAPES),
@@ -61,6 +61,22 @@ ACTOR_CRITIC = {
     ),
     "normaliser_count": NORMALISER_COUNT,
     "normalise_advantages": Option(True, "scale advantages by their mean and deviation in a rollout"),
+    "normalise_padding": Option(
+        False,
+        "the means and deviations of normalise_advantages and normalise_values are those of all steps, of padding, "
+        "too, whose returns are 0; that of advantages is the unbiased one + 1e-6 (PyMARL2's mistake)",
+    ),
+    "gae_past_ends": Option(
+        False,
+        "generalised advantage estimates continue with the value of what follows a terminal step, whose return is 0 "
+        "(PyMARL2's mistake)",
+    ),
+    "joint_step": Option(
+        False,
+        "the critic learns with the policy, by one optimiser with lr and one clipping of all gradients, its loss "
+        "weighted by value_coef (PyMARL2)",
+        resume=SHAPES,
+    ),
     "mask_forced_actions": Option(True, "the policy's loss is a mean over agents that had a choice; False: over all"),
     "loss_reduction": Option(
         "agents",
@@ -83,6 +99,9 @@ PASSES = {
         nullable=True,
         kind=float,
         above=0,
+    ),
+    "halve_central_loss": replace(
+        WEIGHTED["halve_central_loss"], sentence="the critic's loss is half its mean squared error (PyMARL2)"
     ),
     "chunk_length": Option(
         0,
@@ -107,6 +126,10 @@ PPO = {
     "recompute_advantages": Option(
         False, "estimate advantages and returns before each epoch, and log those of the last one (EPyMARL)"
     ),
+    "log_last_epoch": Option(
+        False, "statistics are those of the last epoch (PyMARL2); False: means over all of them", resume=FREE
+    ),
+    "adaptive_entropy": Option(False, "entropy_coef is divided by the entropy, as LICA's always is (PyMARL2)"),
     "use_rollout_values": Option(
         False,
         "critic=trunk of a controller without a memory or with keep_memory: advantages come from the values of acting; "

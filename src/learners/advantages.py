@@ -12,6 +12,7 @@ from learners.vtrace import vtrace
 from utils.numbers.running_statistics import ReturnScale, ValueNorm
 from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 from utils.tensors.devices import to_device
+from utils.tensors.masked_rows import mean_where
 from utils.tensors.schemes import choice_masks, chosen_fields, is_rollout
 
 
@@ -75,17 +76,20 @@ class AdvantageEstimator:
         elif args.q_nstep:
             returns = n_step_targets(rewards, ended, mask, ahead, args)
         else:
-            returns = td_lambda_returns(rewards, ended, mask, ahead[:, 1:], args.gamma, args.gae_lambda)
+            counted = mask
+            if args.gae_past_ends:
+                # all steps in a row, where nothing follows padding, whose return is 0
+                rewards, ended, counted = rewards * mask, 1 - mask, th.ones_like(mask)
+            returns = td_lambda_returns(rewards, ended, counted, ahead[:, 1:], args.gamma, args.gae_lambda)
         real, mask = returns, mask.expand_as(returns)
         returns = self.standardised.returns(returns, mask)
         if self.value_norm is not None:
-            self.value_norm.update(returns.flatten(), mask.flatten())
+            self.value_norm.update(returns.flatten(), None if args.normalise_padding else mask.flatten())
             returns = self.value_norm.normalize(returns)
         if corrected is not None:
             errors = corrected
         else:
             errors = returns - outputs[:, :-1] if args.q_nstep else real - values[:, :-1]
-        advantages = th.where(mask > 0, errors, 0.0)
         choices = mask * self._had_choice(batch) if args.mask_forced_actions else mask
         # of all agents, even if there is one value for them
         choices = choices.expand(-1, -1, args.n_agents)
@@ -93,12 +97,8 @@ class AdvantageEstimator:
             choices = choices * batch["acts"][:, :-1].squeeze(3)
         if args.loss_reduction == "steps":
             choices = choices / choices.sum(dim=2, keepdim=True).clamp(min=1)
-        if args.normalise_advantages:
-            mean = masked_mean(advantages, choices)
-            deviation = masked_mean((advantages - mean) ** 2, choices).sqrt()
-            advantages = (advantages - mean) / (deviation + 1e-5)
         found = {
-            "advantages": advantages,
+            "advantages": self._scaled(errors, mask, choices),
             "returns": returns,
             "old_values": outputs[:, :-1],
             "mask": mask,
@@ -107,6 +107,17 @@ class AdvantageEstimator:
         if "log_prob" in batch.scheme:
             found["old_log_prob"] = batch["log_prob"][:, :-1].squeeze(3)
         return found
+
+    def _scaled(self, errors: th.Tensor, mask: th.Tensor, choices: th.Tensor) -> th.Tensor:
+        """Advantages in the units of `normalise_advantages`, 0 where nothing was done; all `[B, T, n]`."""
+        if self.args.normalise_advantages and self.args.normalise_padding:
+            errors = scaled(errors, th.ones_like(errors), 1e-6)
+        advantages = th.where(mask > 0, errors, 0.0)
+        if not self.args.normalise_advantages or self.args.normalise_padding:
+            return advantages
+        mean = masked_mean(advantages, choices)
+        deviation = masked_mean((advantages - mean) ** 2, choices).sqrt()
+        return (advantages - mean) / (deviation + 1e-5)
 
     def state_dict(self) -> dict[str, th.Tensor]:
         """Beside that of its networks."""
@@ -138,3 +149,19 @@ class AdvantageEstimator:
             return 1.0
         more = [batch[mask][:, :-1].sum(dim=-1) > 1 for mask in self._masks]
         return th.stack(more).any(dim=0).float()
+
+
+def scaled(advantages: th.Tensor, mask: th.Tensor, eps: float = 1e-8) -> th.Tensor:
+    """Minus their mean, over their unbiased deviation + eps, both where `mask` is not 0; one alone stays as it is."""
+    if advantages.device.type == "cpu":
+        counted = advantages[mask > 0]
+        if len(counted) < 2:
+            return advantages
+        return (advantages - counted.mean()) / (counted.std() + eps) * mask
+    # the same where choosing these would wait for the card
+    counted = mask > 0
+    number = counted.sum()
+    distances = advantages - mean_where(counted.flatten(), advantages.flatten())
+    squares = th.where(counted, distances.square(), 0.0).sum()
+    normalised = distances / ((squares / (number - 1)).sqrt() + eps) * mask
+    return th.where(number < 2, advantages, normalised)

@@ -4,6 +4,7 @@ import torch as th
 
 from learners.figures import Figure
 from learners.ppo_learner import PPOLearner
+from learners.steps_on_gpu import parameters_of
 from utils.tensors.optimisers import build_optimiser
 
 
@@ -15,7 +16,7 @@ class CommFormerLearner(PPOLearner):
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         edges = mac.agent.edges
-        others = [weight for weight in mac.parameters() if weight is not edges]
+        others = [weight for weight in parameters_of(self.agent_optimiser) if weight is not edges]
         self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(others, self.args.lr, self.args)
         self.optimisers["edge_opt"] = build_optimiser([edges], self.args.edge_lr, self.args)
         self.updates = 0

@@ -2,6 +2,7 @@
 
 import torch as th
 
+from learners.action_evaluation import entropy_bonus
 from learners.base import BaseLearner
 from learners.figures import Figure, figure
 from learners.networks import at_rest
@@ -89,7 +90,7 @@ class LICALearner(BaseLearner):
         entropy = masked_mean(entropies.mean(dim=-1, keepdim=True), mask)
         with at_rest(*self._resting()):
             value = masked_mean(self._value(pi, batch[:, :-1]), mask)
-            loss = -value - entropy_coef * entropy / entropy.detach().clamp(min=LEAST_PROBABILITY)
+            loss = -value - entropy_bonus(entropy, entropy_coef, adaptive=True)
             grad_norm = self._step(self.agent_optimiser, loss)
         return {
             "pg_loss": figure(loss if self.args.entropy_in_pg_loss else -value),

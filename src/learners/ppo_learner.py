@@ -6,12 +6,12 @@ import torch as th
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from learners.action_evaluation import statistics
+from learners.action_evaluation import entropy_bonus, statistics
+from learners.advantages import scaled
 from learners.figures import Averages, Figure, figure
 from learners.q_targets import SMALLEST, masked_mean
 from learners.rollout_passes import RolloutPasses
 from utils.errors import ConfigError
-from utils.tensors.masked_rows import mean_where
 from utils.tensors.schemes import entity_actions
 
 
@@ -29,7 +29,7 @@ class PPOLearner(RolloutPasses):
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
-        if self.args.use_rollout_values and self.shared_trunk:
+        if self.args.use_rollout_values and self.state_values.shared_trunk:
             self.state_values.take_from_acting()
             if self.args.recompute_advantages:
                 raise ConfigError(
@@ -67,6 +67,7 @@ class PPOLearner(RolloutPasses):
             if sample is None or self.args.recompute_advantages:
                 found = self.estimates(batch, rewards) | old
                 sample = self.sample(batch, found, self.args.chunk_length, self.args.burn_in)
+            if self.args.recompute_advantages or self.args.log_last_epoch:
                 stats.clear()
             if not self._epoch(sample, clip_and_entropy, stats):
                 break
@@ -97,12 +98,12 @@ class PPOLearner(RolloutPasses):
         """
         mask, choices, advantages = part["mask"], part["choices"], part["advantages"]
         if self.args.normalise_advantages_per_minibatch:
-            advantages = _scaled(advantages, mask)
+            advantages = scaled(advantages, mask)
         now = self.evaluate_actions(part, mac)
         pg_loss, ratio, log_ratio = clipped_surrogate(now.log_prob, part["old_log_prob"], advantages, choices, eps_clip)
         entropy = masked_mean(now.entropy, choices)
         value_loss = None if now.values is None else self.value_loss(part, eps_clip, now.values)
-        loss = pg_loss - entropy_coef * entropy
+        loss = pg_loss - entropy_bonus(entropy, entropy_coef, self.args.adaptive_entropy)
         norms = self.step(loss, value_loss)
         if not (with_statistics or self.args.target_kl):
             return {}
@@ -127,22 +128,6 @@ class PPOLearner(RolloutPasses):
         weights = th.stack([choices[..., slots].sum() for slots in self._slots])
         sums = th.stack([(values * choices)[..., slots].sum() for slots in self._slots])
         return (sums / weights.clamp(min=1)).sum() / (weights > 0).sum().clamp(min=1)
-
-
-def _scaled(advantages: th.Tensor, mask: th.Tensor) -> th.Tensor:
-    """Minus their mean, over their unbiased deviation + 1e-8, both where `mask` is not 0; one alone stays as it is."""
-    if advantages.device.type == "cpu":
-        counted = advantages[mask > 0]
-        if len(counted) < 2:
-            return advantages
-        return (advantages - counted.mean()) / (counted.std() + 1e-8) * mask
-    # the same where choosing these would wait for the card
-    counted = mask > 0
-    number = counted.sum()
-    distances = advantages - mean_where(counted.flatten(), advantages.flatten())
-    squares = th.where(counted, distances.square(), 0.0).sum()
-    scaled = distances / ((squares / (number - 1)).sqrt() + 1e-8) * mask
-    return th.where(number < 2, advantages, scaled)
 
 
 def clipped_surrogate(

@@ -18,7 +18,11 @@ BEFORE = "critic_before"
 
 
 def unroll(
-    critic: Any, batch: Any, field: Callable[[str], th.Tensor], before: th.Tensor | None = None
+    critic: Any,
+    batch: Any,
+    field: Callable[[str], th.Tensor],
+    before: th.Tensor | None = None,
+    padding: bool = False,
 ) -> tuple[th.Tensor, th.Tensor]:
     """A recurrent critic's values `[B, T, n]` and its memory after each step `[B, T, n, H]`; zeros in padding.
 
@@ -26,6 +30,7 @@ def unroll(
         critic: a `ValueCritic` with `critic_rnn`.
         field: the values of a field that it sees, `[B, T, ...]`.
         before: its memory before a rollout, `[B, n, H]`; None: what the batch has in `BEFORE`, else zeros.
+        padding: whether it reads episodes beyond their end, to that of the batch.
     """
     if before is None and BEFORE in batch.scheme:
         before = batch[BEFORE]
@@ -34,6 +39,8 @@ def unroll(
         return _by_steps(critic, critic.encode(field, 2), starts, before)
     course = batch.course()
     starts, filled = episode_starts(course), course["filled"]
+    if padding:
+        filled = th.ones_like(filled)
     steps = PackedSteps.of_rollout(filled, starts) if is_rollout(batch) else PackedSteps.of(filled)
     if steps is None:
         return _by_steps(critic, critic.encode(field, 2), to_device(starts, batch.device), before)
@@ -74,10 +81,10 @@ class CriticMemory:
         self._before = th.zeros(size, critic.n_agents, critic.rnn.weight_hh.size(-1))
         self._after = self._before
 
-    def values(self, critic: Any, batch: Any, field: Callable[[str], th.Tensor]) -> th.Tensor:
-        """Values of all states of a batch, `[B, T, n]`."""
+    def values(self, critic: Any, batch: Any, field: Callable[[str], th.Tensor], padding: bool = False) -> th.Tensor:
+        """Values of all states of a batch, `[B, T, n]`; of whole episodes beyond their end, too, with `padding`."""
         if not is_rollout(batch):
-            return unroll(critic, batch, field)[0]
+            return unroll(critic, batch, field, padding=padding)[0]
         self._before = to_device(self._before, batch["filled"].device)
         values, memory = unroll(critic, batch, field, self._before)
         # the last step is the first of the next rollout, unless it closes an episode

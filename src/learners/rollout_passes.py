@@ -44,6 +44,10 @@ class RolloutPasses(ActorCriticLearner):
 
     def value_loss(self, part: Any, eps_clip: float, values: th.Tensor) -> th.Tensor:
         """The mean error of values `[B, T, n]`; with `value_clip`, of the worse of two values, one near the old one."""
+        loss = self._mean_error(part, eps_clip, values)
+        return 0.5 * loss if self.args.halve_central_loss else loss
+
+    def _mean_error(self, part: Any, eps_clip: float, values: th.Tensor) -> th.Tensor:
         if not self.args.value_clip and self.args.huber_delta is None:
             return mean_square(values, part["returns"], part["mask"])
         errors = self._error(values, part["returns"])

@@ -31,15 +31,24 @@ class StateValues:
         size: the environments of a rollout.
         mix: makes the team's values `[B, T, 1]` of the agents' `[B, T, n]` and of states `[B, T, S]`; None: they stay
             the agents'.
+        padding: whether `of` values states behind the end of episodes, too, as networks see zeros.
     """
 
-    def __init__(self, critic: Any, mac: Any, forward: Callable, size: int, mix: Callable | None = None):
+    def __init__(
+        self,
+        critic: Any,
+        mac: Any,
+        forward: Callable,
+        size: int,
+        mix: Callable | None = None,
+        padding: bool = False,
+    ):
         self._critic, self._mac, self._forward = critic, controller(mac), forward
         self.shared_trunk = hasattr(critic, "of_outputs")
         # of the environment, which the network that acts has for every agent
         self._one_value = self.shared_trunk and self._mac.one_value
         self.memory = CriticMemory(size, critic) if getattr(critic, "rnn", None) is not None else None
-        self._mix = mix
+        self._mix, self._padding = mix, padding
         self._from_acting = False
 
     def take_from_acting(self) -> None:
@@ -66,7 +75,7 @@ class StateValues:
 
     def _of(self, batch: Any, critic: Any) -> th.Tensor:
         if self.memory is not None:
-            return self.memory.values(self._critic, batch, self._seen(batch))
+            return self.memory.values(self._critic, batch, self._seen(batch), self._padding)
         if self._from_acting and is_rollout(batch) and "value" in batch.scheme:
             acted = self._of_outputs(batch["value"][:, :-1]) * batch["filled"][:, :-1]
             return th.cat([acted, self._of_trunk(self._last_step(batch))], dim=1)
@@ -94,7 +103,7 @@ class StateValues:
         return last
 
     def _of_trunk(self, batch: Any) -> th.Tensor:
-        unroll = BatchUnroll(batch, self._mac)
+        unroll = BatchUnroll(batch, self._mac, packed=is_rollout(batch) or not self._padding)
         return unroll.spread(self._of_outputs(self._forward(unroll.outputs, self._mac)))
 
     def of_sample(self, sample: Any, unroll: BatchUnroll, outputs: Any = None) -> th.Tensor:

@@ -87,6 +87,14 @@ def check_with_draws(config: Mapping[str, Any]) -> None:
     check_draws(config)
 
 
+def _check_policy_alone(config: Mapping[str, Any]) -> None:
+    alone = "whose step learner=trpo_learner makes alone"
+    if config["critic"] == "trunk":
+        raise ConfigError(f"critic=trunk is a part of the policy, {alone}. Use critic=own.")
+    if config["joint_step"]:
+        raise ConfigError(f"joint_step=True gives the critic a part in the step of the policy, {alone}. Use False.")
+
+
 def check(config: Mapping[str, Any]) -> None:
     """Refuse what policies with updates of their own do not go with; the trait `check` of learners.
 
@@ -95,10 +103,8 @@ def check(config: Mapping[str, Any]) -> None:
     """
     order = config.get("update_order", TOGETHER)
     if order == TOGETHER:
-        if config["learner"] == "trpo_learner" and config["critic"] == "trunk":
-            raise ConfigError(
-                "critic=trunk is a part of the policy, whose step learner=trpo_learner makes alone. Use critic=own."
-            )
+        if config["learner"] == "trpo_learner":
+            _check_policy_alone(config)
         return
     why = f"update_order={order} updates the policy of one agent after another"
     if config["mac"] not in ("policy_mac", "actor_mac"):
@@ -109,6 +115,8 @@ def check(config: Mapping[str, Any]) -> None:
         raise ConfigError(f"{why}, but with share_params=True there is one for all. Use share_params=False.")
     if config["critic"] == "trunk":
         raise ConfigError(f"{why}, and critic=trunk is a part of each. Use a critic of its own, such as critic=state.")
+    if config.get("joint_step"):
+        raise ConfigError(f"{why}, and the critic after them. Use joint_step=False.")
     if config["mixer"] is not None:
         raise ConfigError(f"{why}, and mixer={config['mixer']} has all learn from one value. Use mixer=null.")
     if config.get("losses_first"):

@@ -96,6 +96,16 @@ def test_on_policy_learners_refuse_rollouts_of_older_weights():
         check_chosen_parts({**default_config(), **coma, **sizes, "buffer_size": 5000})
 
 
+def test_ppo_keeps_whole_episodes_only():
+    config = {**compose_config("ippo", "lbf").config, "buffer": "episodes", "buffer_size": 64, "batch_size": 64}
+    with pytest.raises(
+        ConfigError, match=r"buffer=episodes keeps whole episodes for learner=ppo_learner, and runner=rollout cuts"
+    ):
+        check_chosen_parts(config)
+    check_chosen_parts({**config, "runner": "episodes"})
+    check_chosen_parts({**config, "buffer": "rollout"})
+
+
 def test_there_are_no_more_minibatches_than_rows():
     pqn = {"learner": "pqn_learner", "batch_size_run": 4, "runner": "parallel"}
     check_chosen_parts({**default_config(), **pqn, "minibatches": 4})
@@ -188,6 +198,7 @@ def test_learners_of_the_newest_weights_take_older_ones_with_vtrace(algorithm, c
         ("vdn", {}, "runner=episode plays whole ones. Use runner=rollout"),
         ("ppo", {"runner": "parallel"}, "runner=parallel plays whole ones"),
         ("ppo", {"critic_rnn": True}, "critic_rnn=True would remember"),
+        ("ppo", {"critic": "own_rnn"}, "critic=own_rnn would remember"),
         ("ppo", {"obs_last_action": True}, "obs_last_action=True would remember"),
         ("sac", {}, "which learner=sac_learner cannot tell apart"),
         ("ppo", {"agent": "ff"}, ""),

@@ -247,7 +247,7 @@ COUNTS = {
     **dict.fromkeys(("ippo", "mappo", "mappo_mpe", "mat", "mat_dec", "commformer"), MINIBATCHES),
     **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),
     **{f"epymarl_{name}": MINIBATCHES for name in ("ippo", "ippo_ns", "mappo", "mappo_ns")},
-    "ippo_smac": TWO_NETWORKS,
+    **dict.fromkeys(("ippo_smac", "pymarl2_ippo"), TWO_NETWORKS),
     # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one
     "enn_ppo": Most(decision=(2, 10.3), update=(0, 48)),
     **dict.fromkeys(("ia2c", "maa2c", "vmix", "commnet", "tarmac", "ic3net"), Most(update=(0, 4))),

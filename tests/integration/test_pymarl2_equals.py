@@ -85,7 +85,7 @@ def results(tmp_path_factory):
     """Of each case: our weights before, those after and statistics; and PyMARL2's results, all from one process."""
     mine, tasks = {}, []
     for case in CASES:
-        batch = generated(case.ends, individual=False, parts=SEVERAL.get(case.preset, 1))
+        batch = generated(case.ends, individual=False, parts=SEVERAL.get(case.preset, 1), preset=case.preset)
         changes = case.changes | BY_MAP.get(case.preset, {})
         mine[case] = ours(case.preset, batch, case.updates, **changes)
         tasks.append(task_of(case.preset, batch, mine[case][0], case.updates, **changes))
@@ -124,6 +124,11 @@ OTHER_KEYS = {
         "target_update_interval",
     ),
 }
+# keys that have other names here
+NAMES = {
+    "pymarl2_vmix": {"td_lambda": "gae_lambda", "ent_coef": "entropy_coef", "vf_coef": "value_coef"},
+    "pymarl2_ippo": {"mini_epochs": "epochs", "entropy": "entropy_coef", "critic_coef": "value_coef"},
+}
 ELSEWHERE = """
     name agent mac learner mixer optim_alpha optim_eps env env_args buffer_cpu_only save_model save_model_interval run
     is_adv_attention is_stop_gradient agent_own_state_size
@@ -140,8 +145,7 @@ def test_settings_are_pymarl2s(preset):
     for key, value in expected.items():
         if key in config and key not in (*ELSEWHERE, *OTHER_KEYS.get(preset, ())):
             assert config[key] == SAME.get(key, {}).get(value, value), key
+    assert all(config[ours] == expected[key] for key, ours in NAMES.get(preset, {}).items())
     if preset == "pymarl2_vmix":
-        names = {"td_lambda": "gae_lambda", "ent_coef": "entropy_coef", "vf_coef": "value_coef"}
-        assert all(config[ours] == expected[key] for key, ours in names.items())
         start, finish, time = (expected[f"epsilon_{key}"] for key in ("start", "finish", "anneal_time"))
         assert config["noise_scale"] == [[0, start], [time, finish]]

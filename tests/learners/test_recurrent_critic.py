@@ -88,5 +88,5 @@ def test_whole_episodes_start_without_memory():
 
 
 def test_a_target_network_is_refused():
-    with pytest.raises(ConfigError, match="critic_rnn has no target network"):
+    with pytest.raises(ConfigError, match="a critic with a memory has no target network"):
         learner_of(target_update_interval_or_tau=0.01)

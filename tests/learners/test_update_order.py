@@ -113,6 +113,7 @@ def test_a_random_order_is_another_each_time_and_from_numpys_generator():
         ({"share_params": True}, r"update_order=random updates .* share_params=True there is one for all"),
         ({"critic": "trunk"}, r"critic=trunk is a part of each\. Use a critic of its own"),
         ({"mac": "basic_mac", "action_selector": "multinomial"}, r"mac=basic_mac cannot take apart"),
+        ({"joint_step": True, "critic_lr": None}, r"and the critic after them\. Use joint_step=False"),
         ({"recompute_advantages": True}, r"estimated once\. Use recompute_advantages=False"),
         ({"normalise_advantages_per_minibatch": True}, r"Use normalise_advantages_per_minibatch=False"),
         ({"update_order": "rnadom"}, r"update_order.*random"),

@@ -129,6 +129,8 @@ def trained(src: Path, task: dict) -> dict:
         "reward": {"vshape": (fields["reward"].size(2),)},
         "terminated": {"vshape": (1,), "dtype": th.uint8},
     }
+    if "probs" in fields:
+        scheme["probs"] = {"vshape": (args.n_actions,), "group": "agents"}
     if "noise" in fields:
         scheme["noise"] = {"vshape": (args.noise_dim,)}
     groups = {"agents": args.n_agents}
@@ -148,6 +150,8 @@ def trained(src: Path, task: dict) -> dict:
     module = module_of(f"learners.{FILES.get(args.learner, args.learner)}")
     learner = getattr(module, LEARNERS[args.learner])(mac, batch.scheme, logger, args)
     networks = {name: getattr(learner, name) for name in NETWORKS if getattr(learner, name, None) is not None}
+    # a critic that is a controller
+    networks = {name: getattr(network, "agent", network) for name, network in networks.items()}
     targets = {name: getattr(learner, f"target_{name}") for name in networks if hasattr(learner, f"target_{name}")}
     if hasattr(learner, "state_value_target"):
         targets["state_value"] = learner.state_value_target

@@ -49,6 +49,8 @@ NEAREST = {
 VALUE_LAYERS = ("pymarl2_vmix",)
 # presets that learn from samples of several parts, and how many
 SEVERAL = {"pymarl2_riit": 2, "pymarl2_dop": 3}
+# presets that learn by the probabilities of the policy that acted
+OLD_POLICIES = ("pymarl2_ippo",)
 # changes of ours and of theirs: losses whose gradients drown in those of values, which are large on random weights
 WEIGHTS = {
     "pymarlzoo_maven": ({"mi_loss": 1e4}, {"mi_loss": 1e4}),
@@ -63,9 +65,17 @@ WEIGHTS = {
     ),
 }
 # statistics that have other names here
-NAMES = {"q_t_mean": "q_taken_mean", "mix_loss": "pg_loss", "entropy_loss": "entropy", "target_vals": "target_mean"}
-# of PyMARL2's VMIX: the sum of the others, which are compared
-SUMS = ("coma_loss",)
+NAMES = {
+    "q_t_mean": "q_taken_mean",
+    "mix_loss": "pg_loss",
+    "actor_loss": "pg_loss",
+    "entropy_loss": "entropy",
+    "target_vals": "target_mean",
+}
+# of policies alone, where a step is not of them alone
+NORMS = {"grad_norm": "agent_grad_norm"}
+# the sum of others, which are compared, and a setting
+LEFT_OUT = ("coma_loss", "lr")
 # of the random numbers in updates
 SEED = 5
 ENDS = {
@@ -95,6 +105,13 @@ def generated(
     config = _config(preset) if preset else {}
     own = batch_fields(config["learner"], sizes, SimpleNamespace(**config)) if preset else {}
     scheme |= {key: own[key] for key in ("noise",) if key in own}
+    # of acting, as the original stores them and as ours does
+    acted = preset in OLD_POLICIES
+    if acted:
+        scheme |= {
+            "probs": {"vshape": (sizes["n_actions"],), "group": "agents"},
+            "log_prob": {"vshape": (1,), "group": "agents"},
+        }
     rng = np.random.default_rng(3)
     limit, n, actions = (sizes[key] for key in ("episode_limit", "n_agents", "n_actions"))
     batch = EpisodeBatch(scheme, groups, len(ENDS[ends]) * parts, limit + 1, preprocess=preprocess)
@@ -105,6 +122,10 @@ def generated(
             np.put_along_axis(legal, chosen, 1, axis=1)
             seen = {"obs": rng.normal(size=(n, sizes["obs_shape"])), "avail_actions": legal}
             seen["state"] = rng.normal(size=sizes["state_shape"])
+            if acted:  # at the closing state, too, as the original's runner
+                likely = rng.uniform(0.2, 1.0, legal.shape) * legal
+                seen["probs"] = likely / likely.sum(axis=1, keepdims=True)
+                seen["log_prob"] = np.log(np.take_along_axis(seen["probs"], chosen, 1))
             batch.update({**seen, "actions": chosen}, bs=row, ts=t)
             if t < length:
                 reward = rng.normal(size=n if individual else ()) + 0.5
@@ -160,7 +181,7 @@ def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dic
 def task_of(preset: str, batch: EpisodeBatch, weights: dict, updates: int, **changes) -> dict:
     """A task of `epymarl_child`."""
     keys = ("state", "obs", "actions", "actions_onehot", "avail_actions", "reward", "terminated", "filled")
-    fields = {key: batch[key].clone() for key in (*keys, *({"noise"} & set(batch.scheme)))}
+    fields = {key: batch[key].clone() for key in (*keys, *({"noise", "probs"} & set(batch.scheme)))}
     if preset in VALUE_LAYERS:
         weights = {**weights, "agent": _value_apart(weights["agent"])}
     if fields["reward"].dim() == 4:
@@ -193,10 +214,12 @@ def errors_of(before: dict, after: dict, stats: list[dict], other: dict) -> dict
     for update, (mine, expected) in enumerate(zip(stats, other["stats"], strict=True)):
         assert expected, "nothing was logged"
         for key, value in expected.items():
-            if key in SUMS and key not in mine:
+            if key in LEFT_OUT and key not in mine:
                 continue
+            ours = NAMES.get(key, key)
+            found = mine[ours if ours in mine else NORMS[ours]]
             # of means of both signs, not relative to what is left of them
-            errors[f"{key} of update {update}"] = abs(mine[NAMES.get(key, key)] - value) / max(abs(value), 1e-2)
+            errors[f"{key} of update {update}"] = abs(found - value) / max(abs(value), 1e-2)
     before, after = (
         {**part, "agent": _value_apart(part["agent"])} if "fc3.weight" in other["weights"]["agent"] else part
         for part in (before, after)

@@ -1,5 +1,7 @@
 """Critics: the value estimates of actor-critic learners."""
 
+from dataclasses import replace
+
 from modules.coordination_options import GRAPH
 from utils.config.options import SHAPES, WIDTH, Option
 from utils.config.reach import NOWHERE
@@ -10,7 +12,8 @@ AGENT_ID = Option(True, "append the agent's one-hot number to what the critic se
 SHARE = Option(True, "one critic for all agents; False: separate weights for each agent", resume=SHAPES)
 LAST_ACTIONS = Option(
     None,
-    "the critic sees the last actions of all agents (critic=maddpg: the agent's own); null: COMA's does, others do not",
+    "the critic sees the last actions of all agents (critic=maddpg, own_rnn: the agent's own); null: COMA's does, "
+    "others do not",
     nullable=True,
     kind=bool,
     resume=SHAPES,
@@ -35,6 +38,13 @@ VALUES = {
     "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),
     "critic_layer_norm": Option(False, "layer normalisation in a critic of state values", resume=SHAPES),
     "critic_rnn": Option(False, "a GRU cell before the last layer of a critic of state values", resume=SHAPES),
+}
+LIKE_AGENT = {
+    **{key: option for key, option in VALUES.items() if key != "critic_rnn"},
+    "critic_layer_norm": replace(
+        VALUES["critic_layer_norm"], sentence="critic=own_rnn: layer normalisation of its memory's outputs"
+    ),
+    "critic_gain": Option(1.0, "orthogonal_init: gain of the last layer of critic=own_rnn", above=0),
 }
 ACTION_VALUES = {
     "critic_hidden_dim": Option(
@@ -84,6 +94,15 @@ REGISTRY.declare(
     "values of an agent's own observation (IPPO)",
     options=VALUES,
     values="states",
+    takes=("no_state",),
+)
+REGISTRY.declare(
+    "own_rnn",
+    "modules.critics.values:OwnRNNCritic",
+    "values of an agent's own observation and last action, by a network like agent=rnn (PyMARL2's IPPO)",
+    options=LIKE_AGENT,
+    values="states",
+    memory=True,
     takes=("no_state",),
 )
 REGISTRY.declare("state", "modules.critics.values:StateCritic", "values of the state", options=VALUES, values="states")

@@ -9,7 +9,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.critics import REGISTRY
-from modules.initialisation import orthogonal
+from modules.initialisation import orthogonal, orthogonal_layer
 from modules.layer_norms import layer_norms, normed
 from modules.unshared import linear, linear_for_all, of_own_id, unshare
 from utils.config.merging import with_defaults
@@ -27,11 +27,13 @@ class ValueCritic(nn.Module):
     after it.
 
     "obs": the agent's own observations; "state": the environment's; "all_obs": those of all agents, which
-    `critic_all_obs` adds; "last_actions": those of all agents, which `critic_last_actions` adds. `critic_agent_id` adds
-    the agent's one-hot number; a critic without "obs" and without it has one value for all agents.
+    `critic_all_obs` adds; "last_actions": those of all agents, which `critic_last_actions` adds, or the agent's own, if
+    `own_last_actions`. `critic_agent_id` adds the agent's one-hot number; a critic without "obs" and without it has one
+    value for all agents.
     """
 
     sees: tuple[str, ...] = ()
+    own_last_actions = False
 
     def __init__(self, scheme, args):
         super().__init__()
@@ -48,19 +50,29 @@ class ValueCritic(nn.Module):
         own = sum(prod(seen_shape(scheme[key])) for key in self._own)
         sizes = {"obs": own, "all_obs": own * self.n_agents}
         sizes["state"] = sum(prod(seen_shape(scheme[key])) for key in self._common)
-        sizes["last_actions"] = sum(prod(shape_of(scheme[key])) for key in self._actions) * self.n_agents
+        actors = 1 if self.own_last_actions else self.n_agents
+        sizes["last_actions"] = sum(prod(shape_of(scheme[key])) for key in self._actions) * actors
+        # the parts that differ between agents
+        self._of_agent = ("obs", "last_actions") if self.own_last_actions else ("obs",)
         self._sizes = [sizes[part] for part in self._parts] + ([self.n_agents] if self._agent_id else [])
-        width = args.critic_hidden_dim
-        self.fc1 = nn.Linear(sum(self._sizes), width)
-        self.fc2 = nn.Linear(width, width)
-        self.fc3 = nn.Linear(width, 1)
-        self.norm1, self.norm2 = layer_norms(width, args.critic_layer_norm)
-        self.rnn = nn.GRUCell(width, width) if args.critic_rnn else None
-        self.norm3 = nn.LayerNorm(width) if args.critic_rnn and args.critic_layer_norm else nn.Identity()
+        self._build_layers(sum(self._sizes), args.critic_hidden_dim)
         if not args.share_critic_params:
             unshare(self, self.n_agents, "critics")
         if args.orthogonal_init:
-            orthogonal(self, 1.0)
+            self._initialise()
+
+    def _build_layers(self, inputs: int, width: int) -> None:
+        normalised, recurrent = self.args.critic_layer_norm, self.args.critic_rnn
+        self.fc1 = nn.Linear(inputs, width)
+        self.fc2 = nn.Linear(width, width)
+        self.fc3 = nn.Linear(width, 1)
+        self.norm1, self.norm2 = layer_norms(width, normalised)
+        self.rnn = nn.GRUCell(width, width) if recurrent else None
+        self.norm3 = nn.LayerNorm(width) if recurrent and normalised else nn.Identity()
+
+    def _initialise(self) -> None:
+        """Draw orthogonal weights."""
+        orthogonal(self, 1.0)
 
     def forward(self, batch, t: int | None = None) -> th.Tensor:
         """Values `[B, T, n, 1]` at all steps of `batch`, or at step `t` (then T is 1); of critics without a memory."""
@@ -104,16 +116,21 @@ class ValueCritic(nn.Module):
 
     def _encoded(self, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
         """`[*steps, n, H]`, or `[*steps, 1, H]` where all agents have the same."""
+        x = F.relu(normed(self.norm1, self._first(field, lead)))
+        return F.relu(normed(self.norm2, self.fc2(x)))
+
+    def _first(self, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
+        """The outputs of the first layer."""
         weights = self.fc1.weight.split(self._sizes, dim=-1)
         x: Any = self.fc1.bias
         for part, of_part in zip(self._parts, weights, strict=False):
-            if part == "obs":
+            if part in self._of_agent:
                 x = x + linear(self._joined(field, self._read[part], lead + 1), of_part)
             else:  # what all agents share passes the first layer once
                 x = x + linear_for_all(self._joined(field, self._read[part], lead), of_part)
         if self._agent_id:
             x = x + of_own_id(weights[-1])
-        return F.relu(normed(self.norm2, self.fc2(F.relu(normed(self.norm1, x)))))
+        return x
 
     def _joined(self, field: Callable[[str], th.Tensor], keys: list[str], lead: int) -> th.Tensor:
         parts = [as_seen(self._scheme.get(key, {}), field(key)).flatten(lead) for key in keys]
@@ -135,6 +152,32 @@ class OwnCritic(ValueCritic):
     """V of the agent's own observation (IPPO, de Witt et al. 2020)."""
 
     sees = ("obs",)
+
+
+class OwnRNNCritic(ValueCritic):
+    """V of the agent's own observations and last action by a network like `RNNAgent` (PyMARL2's IPPO).
+
+    With `critic_layer_norm`, the outputs of the GRU cell are normalised.
+    """
+
+    sees = ("obs",)
+    own_last_actions = True
+
+    def _build_layers(self, inputs: int, width: int) -> None:
+        self.fc1 = nn.Linear(inputs, width)
+        self.rnn = nn.GRUCell(width, width)
+        self.fc2 = nn.Linear(width, 1)
+        self.layer_norm = nn.LayerNorm(width) if self.args.critic_layer_norm else None
+
+    def _initialise(self) -> None:
+        orthogonal_layer(self.fc1, 1.0)
+        orthogonal_layer(self.fc2, self.args.critic_gain)
+
+    def _encoded(self, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
+        return F.relu(self._first(field, lead))
+
+    def of_hidden(self, hidden: th.Tensor) -> th.Tensor:
+        return self.fc2(normed(self.layer_norm, hidden)).squeeze(-1)
 
 
 class StateCritic(ValueCritic):
