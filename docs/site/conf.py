@@ -37,6 +37,8 @@ def setup(app: Any) -> None:
     def write(translator: Any, node: Any) -> None:
         block = isinstance(node, nodes.math_block)
         formula = tex2mathml(node.astext(), as_block=block)
+        # in browsers without a font for formulas, bars and hats as accents would lie on their letters
+        formula = formula.replace('<mover accent="true">', '<mover accent="false">')
         translator.body.append(f'<div style="margin: 1em 0; overflow-x: auto">{formula}</div>' if block else formula)
         raise nodes.SkipNode
 
