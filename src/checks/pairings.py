@@ -37,6 +37,7 @@ def check_pairings(parts: ChosenParts) -> None:
     for kind, _ in parts:
         _check_named(parts, kind)
     _check_mixer(parts)
+    _check_priorities(parts)
     if parts.is_used("critic"):
         _check_critic(parts)
     _check_source(parts)
@@ -131,6 +132,16 @@ def _check_mixer(parts: ChosenParts) -> None:
     raise ConfigError(
         f"mixer={_spelled(parts.name('mixer'))} does not go with learner={parts.name('learner')}. With this "
         f"learner, use mixer={choice}."
+    )
+
+
+def _check_priorities(parts: ChosenParts) -> None:
+    alpha, entry = parts.config.get("priority_alpha"), parts.entry("learner")
+    if not alpha or entry is None or not entry.declared or entry.traits.get("weighs") or parts.config["evaluate"]:
+        return
+    raise ConfigError(
+        f"priority_alpha={alpha}: learner={parts.name('learner')} gives no priorities to draw by. These do: "
+        f"{_names('learner', 'weighs', (True,))}."
     )
 
 

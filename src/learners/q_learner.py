@@ -38,6 +38,8 @@ class QLearner(BaseLearner):
         self.networks |= self.standardised.networks
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
         self.target_mac = copy.deepcopy(mac)
+        # of the last sample with importance weights, `[B]`
+        self.new_priorities: th.Tensor | None = None
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One gradient step on the squared TD error of `batch`; now and then, new target networks."""
@@ -55,7 +57,9 @@ class QLearner(BaseLearner):
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
         more_loss, more_stats = self._more_loss(unroll, mac_out, rewards, mask, seen)
-        loss = self._loss(td_error, mask) + self.mixing.regulariser(self.mixer, unroll, mask) + more_loss
+        weights = batch["weights"].view(-1, 1, 1) if "weights" in batch.scheme else None
+        loss = self._loss(td_error, mask, weights) + self.mixing.regulariser(self.mixer, unroll, mask) + more_loss
+        self.new_priorities = None if weights is None else _priorities(td_error.detach(), mask)
         grad_norm = self._step(self.optimiser, loss)
 
         interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every
@@ -114,9 +118,10 @@ class QLearner(BaseLearner):
         """The mean of values `[*steps, n, A]` under the chooser's softmax (mean-field Q, Yang et al. 2018, eq. 10)."""
         return ((chooser / self.args.target_temperature).softmax(dim=-1) * values).sum(dim=-1)
 
-    def _loss(self, td_error: th.Tensor, mask: th.Tensor) -> th.Tensor:
-        """Mean squared error over the transitions that were really taken."""
-        loss = masked_mean(td_error**2, mask)
+    def _loss(self, td_error: th.Tensor, mask: th.Tensor, weights: th.Tensor | None) -> th.Tensor:
+        """Mean squared error over the transitions that were really taken, times the weights `[B, 1, 1]` of episodes."""
+        errors = td_error**2
+        loss = masked_mean(errors if weights is None else errors * weights, mask)
         return 0.5 * loss if self.args.halve_loss else loss
 
     @th.no_grad()
@@ -147,3 +152,8 @@ class QLearner(BaseLearner):
         else:
             targets = td_lambda_returns(rewards, terminated, mask, next_values, gamma, self.args.td_lambda)
         return self.standardised.returns(targets, mask)
+
+
+def _priorities(td_error: th.Tensor, mask: th.Tensor) -> th.Tensor:
+    """Of episodes, `[B]`: the sum of their absolute errors by the root of their number (PyMARL2)."""
+    return (td_error.abs() * mask).flatten(1).sum(dim=1) / mask.flatten(1).sum(dim=1).clamp(min=1).sqrt()

@@ -96,6 +96,13 @@ def test_on_policy_learners_refuse_rollouts_of_older_weights():
         check_chosen_parts({**default_config(), **coma, **sizes, "buffer_size": 5000})
 
 
+def test_priorities_need_a_learner_that_gives_them():
+    qmix = {**compose_config("qmix", "two_step").config, "priority_alpha": 0.6}
+    check_chosen_parts(qmix)
+    with pytest.raises(ConfigError, match=r"priority_alpha=0\.6: learner=qtran_learner gives no priorities.*q_learner"):
+        check_chosen_parts({**qmix, "learner": "qtran_learner", "mixer": "qtran_base"})
+
+
 def test_ppo_keeps_whole_episodes_only():
     config = {**compose_config("ippo", "lbf").config, "buffer": "episodes", "buffer_size": 64, "batch_size": 64}
     with pytest.raises(

@@ -250,3 +250,24 @@ def test_pymarl2s_half_loss_and_its_name_for_it():
     assert second["td_error_abs"] == second["loss"] != first["td_error_abs"]
     assert second["grad_norm"] == pytest.approx(first["grad_norm"] / 2, rel=1e-5)
     assert "loss_td" not in first
+
+
+@pytest.mark.parametrize("mixer", [None, "vdn"])
+def test_episodes_count_by_their_weights_and_get_priorities(mixer):
+    """The loss is a weighted mean, and a priority the sum of absolute errors by the root of their number (PyMARL2)."""
+    batch = random_batch([3, 5], 6, ["terminated", "truncated"])
+    weights = th.tensor([1.0, 0.25])
+    plain, weighed = (make_learner(mixer, batch)[0] for _ in range(2))
+    errors = []
+    for learner in (plain, weighed):
+        loss_of = learner._loss
+        learner._loss = lambda td, *rest, loss_of=loss_of: errors.append(td.detach()) or loss_of(td, *rest)
+    plain.train(batch, 10, 0)
+    weighed.train(with_more(batch, {}, {"weights": weights}), 10, 0)
+    mask = valid_transitions(batch).expand_as(errors[1])
+    expected = (mask * errors[1] ** 2 * weights.view(2, 1, 1)).sum() / mask.sum()
+    assert weighed.logger.last()["loss"] == pytest.approx(float(expected), rel=1e-5)
+    assert plain.new_priorities is None and weighed.new_priorities.shape == (2,)
+    for row, found in enumerate(weighed.new_priorities.tolist()):
+        own = errors[1][row][mask[row] > 0].abs()
+        assert found == pytest.approx(float(own.sum() / np.sqrt(len(own))), rel=1e-5)

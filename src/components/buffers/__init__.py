@@ -51,12 +51,32 @@ CAPACITY = {
         resume=EXPERIENCE,
     ),
 }
+PRIORITIES = {
+    "priority_alpha": Option(
+        0.0,
+        "transitions, or episodes (PyMARL2's per_alpha), are drawn in proportion to their priority to this power; 0: "
+        "all alike",
+        at_least=0,
+        at_most=10,
+        resume=EXPERIENCE,
+    ),
+    "priority_epsilon": Option(
+        1e-6,
+        "added to each priority, so that all may be drawn (Linesight: 0.002)",
+        above=0,
+        at_most=1000,
+        resume=EXPERIENCE,
+    ),
+    "priority_beta": Option(
+        0.4, "power of the weights that make up for priorities; 1: entirely", at_least=0, at_most=1, driven=True
+    ),
+}
 REGISTRY.declare(
     "episodes",
     "components.buffers.episodes:EpisodeReplay",
-    "the last buffer_size episodes; a sample is batch_size of them, drawn uniformly",
+    "the last buffer_size episodes; a sample is batch_size of them, drawn uniformly or by priority",
     rows="batch_size",
-    options={"batch_size": BATCH_SIZE, **CAPACITY},
+    options={"batch_size": BATCH_SIZE, **CAPACITY, **PRIORITIES},
 )
 REGISTRY.declare(
     "on_off",
@@ -119,23 +139,7 @@ REGISTRY.declare(
             at_most=1,
             resume=EXPERIENCE,
         ),
-        "priority_alpha": Option(
-            0.0,
-            "transitions are drawn in proportion to their priority to this power; 0: all alike",
-            at_least=0,
-            at_most=10,
-            resume=EXPERIENCE,
-        ),
-        "priority_epsilon": Option(
-            1e-6,
-            "added to each priority, so that every transition may be drawn (Linesight: 0.002)",
-            above=0,
-            at_most=1000,
-            resume=EXPERIENCE,
-        ),
-        "priority_beta": Option(
-            0.4, "power of the weights that make up for priorities; 1: entirely", at_least=0, at_most=1, driven=True
-        ),
+        **PRIORITIES,
     },
 )
 

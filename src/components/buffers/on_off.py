@@ -24,6 +24,9 @@ class OnOffReplay(EpisodeReplay):
         super().__init__(scheme, groups, max_seq_length, preprocess, args, logger)
         self._off, self._recent = args.off_batch_size, args.recent_size
 
+    def _build_priorities(self, args: SimpleNamespace) -> None:
+        """All are drawn alike."""
+
     @staticmethod
     def _sample_rows(args: SimpleNamespace) -> int:
         return args.off_batch_size + args.batch_size * (2 if args.recent_size else 1)

@@ -10,6 +10,7 @@ import torch as th
 from components.buffers import REGISTRY
 from components.buffers.frame_ring import FrameRing
 from components.buffers.number_queue import NumberQueue
+from components.buffers.priorities import drawn_places
 from components.buffers.sum_tree import SumTree
 from components.buffers.transition_journal import TransitionJournal
 from components.buffers.transition_room import device_of, require_room, room_of
@@ -171,16 +172,10 @@ class TransitionReplay:
         return self._draw_by_priority(self._tree, self.args.batch_size)
 
     def _draw_by_priority(self, tree: SumTree, size: int) -> Drawn:
-        # one in each of as many equal parts of the total
-        places = tree.find((np.arange(size) + np.random.random(size)) / size)
+        places, weights = drawn_places(tree, size, len(self.learned), self.args.priority_beta)
         first = self.ring.first
         numbers = first + (places - first) % self.ring.capacity
-        likelier = tree.priorities[places] * (len(self.learned) / tree.total)
-        weights = likelier**-self.args.priority_beta
-        constant = {
-            "ids": th.from_numpy(numbers),
-            "weights": th.from_numpy((weights / weights.max()).astype(np.float32)),
-        }
+        constant = {"ids": th.from_numpy(numbers), "weights": th.from_numpy(weights)}
         return Drawn(self.ring, numbers, constant, device=self.args.device)
 
     def update_priorities(self, ids: th.Tensor, values: th.Tensor) -> None:

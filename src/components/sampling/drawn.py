@@ -7,8 +7,7 @@ import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from components.one_copy import moved
-from components.sampling.fields import entries_of
+from components.sampling.fields import add_constant
 from utils.tensors.devices import same_device
 
 
@@ -39,9 +38,7 @@ class Drawn:
             known[:, t + 1] = after != before
         batch = self.ring.batch(numbers, known)
         if self.constant:
-            batch.scheme |= entries_of(self.constant, constant=True)
-            there = moved(list(self.constant.values()), batch.device)
-            batch.data.episode_data |= dict(zip(self.constant, there, strict=True))
+            add_constant(batch, self.constant)
         if not same_device(batch.device, self.device):
             batch.to(self.device)
         return batch

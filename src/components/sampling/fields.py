@@ -7,6 +7,7 @@ from typing import Any
 import torch as th
 
 from components.episode_batch import EpisodeBatch
+from components.one_copy import moved
 from utils.errors import ConfigError
 from utils.tensors.schemes import AGENTS
 
@@ -19,6 +20,13 @@ def with_more(
     new = {key: x for key, x in fields.items() if key not in batch.scheme}
     scheme = batch.scheme | entries_of(new) | entries_of(constant, constant=True)
     return batch_with(batch, batch.data.transition_data | fields, batch.data.episode_data | constant, scheme)
+
+
+def add_constant(batch: EpisodeBatch, constant: dict[str, th.Tensor]) -> None:
+    """Give a batch new constant fields, `[B, ...]` in main memory."""
+    batch.scheme = batch.scheme | entries_of(constant, constant=True)
+    there = moved(list(constant.values()), batch.device)
+    batch.data.episode_data |= dict(zip(constant, there, strict=True))
 
 
 def entries_of(fields: Mapping[str, th.Tensor], constant: bool = False) -> dict[str, dict]:

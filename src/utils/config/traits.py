@@ -29,6 +29,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "needs_acting": "outputs of the controller that are stored with every decision, or a function of the config",
         "batch_fields": "fields that it needs in batches beside the environment's, or a function of the config",
         "logs": "the statistics that it logs, and their meaning (learners/logged.py)",
+        "weighs": "it weighs what a buffer draws by priority, and says its new priorities (priority_alpha)",
         "captured": "its updates can be repeated as captured graphs (cuda_graphs)",
     },
     "mixer": {
