@@ -52,6 +52,11 @@ TURNING = f"""        if u[i].target != NOBODY and u[i].target != before:
             u[i].fov_x, u[i].fov_y = dx / max(far, 1e-9), dy / max(far, 1e-9)
 """
 
+NEAREST = BEHAVIOUR, KEPT, ""
+SELDOM = [
+    (BATTLE, "    choose_targets(u, types, scenario)\n", ""),
+    (BATTLE, LOOP, f"        if k % 8 == 0:\n            choose_targets(u, types, scenario)\n{LOOP}"),
+]
 RULES: dict[str, tuple[str, list[Change]]] = {
     "as it is": ("", []),
     "random": (
@@ -64,7 +69,7 @@ RULES: dict[str, tuple[str, list[Change]]] = {
     ),
     "nearest again": (
         "an enemy turns to a nearer foe, even with a target in range of its weapon",
-        [(BEHAVIOUR, KEPT, "")],
+        [NEAREST],
     ),
     "no return fire": (
         "an enemy does not follow who hurt it from out of its reach",
@@ -75,12 +80,10 @@ RULES: dict[str, tuple[str, list[Change]]] = {
         [(BEHAVIOUR, REACH, "        reach = min(me.acquire_range, me.attack_range + 2.0) + bodies\n")],
     ),
     "sight": ("an enemy sees foes within 9", [(BEHAVIOUR, REACH, "        reach = 9.0 + bodies\n")]),
-    "looks seldom": (
-        "enemies look for targets in every eighth loop only",
-        [
-            (BATTLE, "    choose_targets(u, types, scenario)\n", ""),
-            (BATTLE, LOOP, f"        if k % 8 == 0:\n            choose_targets(u, types, scenario)\n{LOOP}"),
-        ],
+    "looks seldom": ("enemies look for targets in every eighth loop only", SELDOM),
+    "seldom, nearest": (
+        "enemies look for targets in every eighth loop only, and then take the nearest",
+        [*SELDOM, NEAREST],
     ),
     "ordered again": (
         "enemies are ordered to march at each step, and forget their target",
