@@ -35,6 +35,7 @@ class Composed:
     """A merged config, and the files of the keys that nothing declares.
 
     `recorded`: of a run that is resumed, its config before any change. `parameter_file`: the one that has run, if any.
+    `algorithm`: a file of the user's own that names the algorithm.
     `note`: for the console, once nothing is refused any more.
     `texts`: how numbers are written in the files, "a.b" -> text.
     """
@@ -45,6 +46,7 @@ class Composed:
     parameter_file: Path | None = None
     note: str = ""
     texts: dict[str, str] = field(default_factory=dict)
+    algorithm: Path | None = None
 
 
 def compose_config(
@@ -96,7 +98,8 @@ def compose_config(
     if "plugins" in config:
         config["plugins"] = plugins
     parameter_file = alg_path if read.is_code else None
-    return Composed(config, own_keys, parameter_file=parameter_file, note=read.note, texts=texts)
+    own = None if alg_path.parent == CONFIG_DIR / "algs" else alg_path
+    return Composed(config, own_keys, parameter_file=parameter_file, note=read.note, texts=texts, algorithm=own)
 
 
 def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) -> Composed:

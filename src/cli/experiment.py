@@ -27,6 +27,7 @@ from checks.side_effects import allowed
 from cli.arguments import Arguments, given_text, given_value, take_settings
 from cli.compose import Composed, compose_config, resumed_config, taken
 from cli.parameter_files import plain_config
+from cli.presets import equal_to
 from cli.recorded_runs import playing_config
 from cli.summary import check_summary, leave_summary
 from records.capture import capture_with_lasting_streams
@@ -149,6 +150,21 @@ def config_to_play(arguments: Arguments, name: str, results: str) -> tuple[dict,
     return playing_config(found, folder, step, arguments.settings), reason
 
 
+def _checked(config: dict, composed: Composed) -> dict:
+    """`check_config`; where a file of the user's own is refused as it is, the error names presets that may equal it."""
+    try:
+        return check_config(config, known=composed.config, own_keys=composed.own_keys)
+    except ConfigError as error:
+        of_file = "" if composed.algorithm is None else equal_to(composed.algorithm)
+        if not of_file:
+            raise
+        try:
+            check_config(copy.deepcopy(composed.config), known=composed.config, own_keys=composed.own_keys)
+        except ConfigError:
+            raise ConfigError(f"{error}{of_file}") from None
+        raise
+
+
 def build_experiment(
     composed: Composed, resume: Resumption | None = None, custom: Callable | None = None, validate: bool = False
 ) -> "_RecordedExperiment":
@@ -168,7 +184,7 @@ def build_experiment(
     @experiment.config_hook
     def check(config: dict, command_name: str, logger: Any) -> dict:
         with past_sacred():
-            checked = check_config(config, known=composed.config, own_keys=composed.own_keys)
+            checked = _checked(config, composed)
             if resume is None:
                 require_new_name(checked)
             else:

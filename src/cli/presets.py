@@ -1,6 +1,7 @@
 """The presets of algorithms, config/algs/*.yaml, in groups, and what each of them suits: for lists of them."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from learners import REGISTRY as learners
@@ -69,6 +70,12 @@ def group_of(name: str, config: Mapping[str, Any]) -> str:
     # a network of one agent has nothing to tell it from others
     alone = not config["obs_agent_id"] and config["mac"] in ("policy_mac", "actor_mac") and config["critic"] in OF_ONE
     return KINDS[ONE_AGENT if alone else kind if kind in KINDS else None]
+
+
+def equal_to(path: Path) -> str:
+    """Which presets compute what other programs' files of this name compute, a sentence; "" if none does."""
+    names = [name for program in PROGRAMS if (name := f"{program}_{path.stem}") in config_names("algs")]
+    return f" Presets that equal other programs' files of this name: {', '.join(names)}." if names else ""
 
 
 def actions_of(config: Mapping[str, Any]) -> str:

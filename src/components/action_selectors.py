@@ -101,6 +101,13 @@ REGISTRY.declare(
     takes="pi_logits",
     options=GREEDY_TESTS,
 )
+REGISTRY.declare(
+    "gumbel",
+    "components.selectors:GumbelSelector",
+    "the same: the largest of log-probabilities with Gumbel noise (PyMARL2)",
+    takes="pi_logits",
+    options=GREEDY_TESTS,
+)
 
 
 class ActionSelector(Protocol):

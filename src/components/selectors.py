@@ -173,6 +173,11 @@ class SoftPoliciesSelector:
         return legal_policy(agent_inputs, avail_actions)
 
 
+class GumbelSelector(SoftPoliciesSelector):
+    """`SoftPoliciesSelector` under PyMARL2's name: with Gumbel noise on logits, the largest is a sample of their
+    softmax (Gumbel 1954), which is drawn from here."""
+
+
 def _sample(probabilities: th.Tensor, avail_actions: th.Tensor, greedy: bool) -> th.Tensor:
     legal = probabilities.masked_fill(avail_actions == 0, 0.0)
     return legal.argmax(dim=2) if greedy else Categorical(legal, validate_args=False).sample()

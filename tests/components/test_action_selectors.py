@@ -87,7 +87,7 @@ DOUBLING = [0.0, 2 * np.log(2), 4 * np.log(2), 9.0]
         ),
         *(
             (name, {"test_greedy": greedy}, POLICY, LEGAL, 0, [0.2, 0, 0.4, 0.4], [0, 0, 1, 0] if greedy else None)
-            for name in ("multinomial", "soft_policies")
+            for name in ("multinomial", "soft_policies", "gumbel")
             for greedy in (True, False)
         ),
         # mixed in by the selector: half of the policy, and half of three choices
