@@ -58,7 +58,9 @@ class QLearner(BaseLearner):
         mask = mask.expand_as(td_error)
         more_loss, more_stats = self._more_loss(unroll, mac_out, rewards, mask, seen)
         weights = batch["weights"].view(-1, 1, 1) if "weights" in batch.scheme else None
-        loss = self._loss(td_error, mask, weights) + self.mixing.regulariser(self.mixer, unroll, mask) + more_loss
+        # squared, they count by their weights
+        weighed = td_error if weights is None else td_error * weights.sqrt()
+        loss = self._loss(weighed, mask) + self.mixing.regulariser(self.mixer, unroll, mask) + more_loss
         self.new_priorities = None if weights is None else _priorities(td_error.detach(), mask)
         grad_norm = self._step(self.optimiser, loss)
 
@@ -118,10 +120,9 @@ class QLearner(BaseLearner):
         """The mean of values `[*steps, n, A]` under the chooser's softmax (mean-field Q, Yang et al. 2018, eq. 10)."""
         return ((chooser / self.args.target_temperature).softmax(dim=-1) * values).sum(dim=-1)
 
-    def _loss(self, td_error: th.Tensor, mask: th.Tensor, weights: th.Tensor | None) -> th.Tensor:
-        """Mean squared error over the transitions that were really taken, times the weights `[B, 1, 1]` of episodes."""
-        errors = td_error**2
-        loss = masked_mean(errors if weights is None else errors * weights, mask)
+    def _loss(self, td_error: th.Tensor, mask: th.Tensor) -> th.Tensor:
+        """Mean squared error over the transitions that were really taken."""
+        loss = masked_mean(td_error**2, mask)
         return 0.5 * loss if self.args.halve_loss else loss
 
     @th.no_grad()

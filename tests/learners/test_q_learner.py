@@ -264,10 +264,10 @@ def test_episodes_count_by_their_weights_and_get_priorities(mixer):
         learner._loss = lambda td, *rest, loss_of=loss_of: errors.append(td.detach()) or loss_of(td, *rest)
     plain.train(batch, 10, 0)
     weighed.train(with_more(batch, {}, {"weights": weights}), 10, 0)
-    mask = valid_transitions(batch).expand_as(errors[1])
-    expected = (mask * errors[1] ** 2 * weights.view(2, 1, 1)).sum() / mask.sum()
+    mask = valid_transitions(batch).expand_as(errors[0])
+    expected = (mask * errors[0] ** 2 * weights.view(2, 1, 1)).sum() / mask.sum()
     assert weighed.logger.last()["loss"] == pytest.approx(float(expected), rel=1e-5)
     assert plain.new_priorities is None and weighed.new_priorities.shape == (2,)
     for row, found in enumerate(weighed.new_priorities.tolist()):
-        own = errors[1][row][mask[row] > 0].abs()
+        own = errors[0][row][mask[row] > 0].abs()
         assert found == pytest.approx(float(own.sum() / np.sqrt(len(own))), rel=1e-5)
