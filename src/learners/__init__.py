@@ -16,7 +16,19 @@ from learners.options import (
     TARGETS,
     TD_LAMBDA,
 )
-from learners.q_learning_options import CDS, DCG, MASER, MAVEN, Q_LEARNING, QTRAN, RODE, ROMA, WEIGHTED, latent_field
+from learners.q_learning_options import (
+    CDS,
+    DCG,
+    EMC,
+    MASER,
+    MAVEN,
+    Q_LEARNING,
+    QTRAN,
+    RODE,
+    ROMA,
+    WEIGHTED,
+    latent_field,
+)
 from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("learner", OPTIONS)
@@ -70,6 +82,17 @@ REGISTRY.declare(
     needs_episodes=True,
     logs=logged.CDS,
     options=Q_LEARNING | CDS,
+)
+REGISTRY.declare(
+    "emc_learner",
+    "learners.emc_learner:EMCLearner",
+    "Q-learning of a team with an episodic memory of returns: EMC, with intrinsic=emc",
+    **OF_VALUES,
+    mixes=("chosen_values", "choices"),
+    needs_episodes=True,
+    check="learners.emc_learner:check",
+    logs=logged.EMC,
+    options=Q_LEARNING | EMC,
 )
 REGISTRY.declare(
     "wqmix_learner",

@@ -3,15 +3,16 @@
 from math import prod
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch as th
 import torch.nn.functional as F
 
-from components.one_copy import moved
 from controllers.unroll import BatchUnroll
 from learners.figures import Figure, figure
 from learners.q_learner import QLearner
 from learners.q_targets import masked_mean
 from modules.next_obs import NextObservation
+from utils.tensors.devices import to_device
 from utils.tensors.schemes import as_seen, observed_fields, seen_shape
 
 # largest norm of the gradients of either network of predictions, as the authors have it
@@ -83,7 +84,8 @@ class CDSLearner(QLearner):
         `mask`, `[*steps, 1]`: the transitions that were really taken.
         """
         counted, following = mask.expand(following.shape[:-1]).flatten(), following.flatten(0, -2)
-        (order,) = moved([th.randperm(len(following))], self.args.device)
+        # of NumPy's numbers, as samples are: those of torch may be drawn by acting at the same time
+        order = to_device(th.from_numpy(np.random.permutation(len(following))), self.args.device)
         rows, networks = [x.flatten(0, -2) for x in inputs], dict[str, Any](self.networks)
         for part in order.split(self.args.predict_batch_size):
             losses = {}

@@ -52,6 +52,8 @@ _MEANINGS = {
     "q_max_first": "q_max_mean of the first step of episodes",
     "q_min_first": "q_min_mean of the first step of episodes",
     "own_values": "mean size of the values that are an agent's own",
+    "memory_loss": "mean squared error from remembered returns, before its weight memory_coef",
+    "memory_hits": "share of steps after which a state is known to the episodic memory, or nothing follows",
     "role_kl_loss": "weighted divergence of roles by trajectories from those by observations",
     "role_dis_loss": "weighted loss of roles that are alike while trajectories are not",
     "role_loss": "mean squared error of the values of roles",
@@ -74,6 +76,7 @@ Q_LEARNER = _of(f"{_VALUES} loss_td hit_prob")
 MASER = _of(f"{_VALUES} loss_td hit_prob individual_loss distance_loss explore_loss intrinsic_reward")
 MAVEN = _of(f"{_VALUES} loss_td hit_prob discrim_loss explorer_entropy")
 CDS = _of(f"{_VALUES} loss_td hit_prob own_values intrinsic_reward")
+EMC = _of(f"{_VALUES} loss_td hit_prob memory_loss memory_hits")
 ROMA = _of(f"{_VALUES} loss_td hit_prob role_kl_loss role_dis_loss")
 RODE = _of(f"{_VALUES} loss_td hit_prob role_loss effects_loss")
 WQMIX = _of(f"{_VALUES} qmix_loss central_loss agent_norm mixer_norm w_to_use")

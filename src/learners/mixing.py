@@ -64,7 +64,7 @@ class Mixing:
             return 0.0
         before_last = (unroll.batch[key][:, :-1] for key in ("state", "obs"))
         found = self._learner._forward(mixer.regulariser, *before_last)
-        return found.mean() if mixer.args.attend_padding else masked_mean(found, mask)
+        return found.mean() if mixer.regularises_padding else masked_mean(found, mask)
 
     @staticmethod
     def _actions(unroll: BatchUnroll, actions: th.Tensor, qvals: th.Tensor) -> th.Tensor:

@@ -142,6 +142,15 @@ CDS = {
         False, "padded steps count in the mean size of agents' own values (mistake of CDS's authors)"
     ),
 }
+EMC = {
+    "memory_coef": Option(0.1, "weight of the squared error from remembered returns", at_least=0),
+    "memory_size": Option(
+        100_000, "states whose best return is remembered (EMC)", at_least=1, at_most=100_000_000, resume=SHAPES
+    ),
+    "memory_latent_dim": Option(
+        4, "random projections by which states are known", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+}
 Q_LEARNING = MIXER | TD_LAMBDA | Q_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE | TARGET_TEMPERATURE | PYMARL2
 QTRAN = {
     **MIXER,

@@ -105,7 +105,9 @@ def _read_by(cls):
 def _helpers(source):
     """The modules that learners and controllers leave some keys to, and those of these."""
     names = r"components\.noise|controllers\.inputs|learners\.(?:advantages|n_step|standardisation)"
-    names += r"|modules\.(?:mixers\.central|policies\.policy|critics\.team_inputs|coordination|action_effects)"
+    names += (
+        r"|modules\.(?:mixers\.(?:central|attention)|policies\.policy|critics\.team_inputs|coordination|action_effects)"
+    )
     names += r"|components\.buffers\.transition_room"
     found = set(re.findall(rf"^from ({names}) import", source, re.MULTILINE))
     return found.union(*(_helpers(_source(module)) for module in found))
@@ -174,7 +176,7 @@ def foreign(monkeypatch):
 def test_names_that_a_foreign_part_may_know(foreign):
     """QPLEX's learner makes the mixer "dmaq" itself; MADDPG's controller has no selector; each reads its own keys."""
     assert warned(learner="dmaq", mixer="dmaq", num_kernel=4, epochs=3) == [
-        "mixer=dmaq is not registered; learner=dmaq is not built in and may know it. Did you mean 'shaq'?"
+        "mixer=dmaq is not registered; learner=dmaq is not built in and may know it. Did you mean 'dmaq_qatten'?"
     ]
     assert warned(learner="dmaq", critic="comma") == [
         "critic=comma is not registered; learner=dmaq is not built in and may know it. Did you mean 'coma'?"

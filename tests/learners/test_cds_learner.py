@@ -14,6 +14,7 @@ from fakes import RecordingLogger
 from helpers import empty_batch, fill, make_args, random_batch
 from learners.cds_learner import CDSLearner
 from learners.q_targets import legal_values
+from modules.next_obs import NextObservation
 from utils.config.merging import default_config
 from utils.errors import ConfigError
 from utils.rl_utils import valid_transitions
@@ -96,7 +97,7 @@ def test_predictions_learn_from_what_was_done_and_pay_after_the_targets_follow()
         seen = th.cat([th.zeros(2, H), batch["obs"][1, 0], batch["actions_onehot"][1, 0].float()], dim=-1)
         before = [learner.networks["predictor"].errors(seen, batch["obs"][1, 1]).mean().item()]
         target = learner.target_networks["predictor"].linear1.weight.clone()
-        th.manual_seed(0)
+        np.random.seed(0)
         for update in range(30):
             learner.train(batch, update, 0)
         assert th.equal(target, learner.target_networks["predictor"].linear1.weight)
@@ -144,6 +145,15 @@ def test_agents_that_see_the_same_share_out_a_task_by_values_of_their_own(own_va
     with th.no_grad():
         first, second = unroll_mac(learner.mac, batch)[0][0, 0].argmax(dim=-1).tolist()
     assert (first != second) == (own_values_coef < 1)
+
+
+def test_who_acts_is_seen_by_both_layers():
+    network = NextObservation(3, 5, 2, identities=2)
+    fill(network.parameters(), scale=1.0)
+    with th.no_grad():
+        network.linear1.weight[:, 3:] = 0
+        one, other = (network(th.cat([th.ones(3), th.eye(2)[i]])) for i in range(2))
+    assert not th.allclose(one, other)
 
 
 def test_all_agents_share_the_rest():

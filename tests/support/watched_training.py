@@ -7,6 +7,7 @@ import torch as th
 
 from experiment.loop import TrainingLoop
 from learners import REGISTRY
+from learners.intrinsic.rewards import NAME
 from utils.logging import Logger
 
 
@@ -26,7 +27,9 @@ def watch_updates(monkeypatch, learner):
     train, log_stat = cls.train, Logger.log_stat
 
     def watched_train(self, batch, t_env, episode_num):
-        networks = {"agent": list(self.mac.parameters()), **{k: list(v.parameters()) for k, v in self.networks.items()}}
+        # networks of intrinsic rewards learn before it
+        others = {key: list(network.parameters()) for key, network in self.networks.items() if key != NAME}
+        networks = {"agent": list(self.mac.parameters()), **others}
         before = {
             name: [weight.detach().clone() for weight in weights] for name, weights in networks.items() if weights
         }

@@ -10,7 +10,15 @@ from utils.errors import ConfigError
 
 REGISTRY = Registry("intrinsic reward")
 # that learn values of agents' actions from whole episodes
-OF_VALUES = "q_learner", "wqmix_learner", "qtran_learner", "qtran_alt_learner", "maser_learner"
+OF_VALUES = (
+    "q_learner",
+    "wqmix_learner",
+    "qtran_learner",
+    "qtran_alt_learner",
+    "maser_learner",
+    "cds_learner",
+    "emc_learner",
+)
 OPTIONS = {
     "intrinsic_coef": Option(
         0.1, "weight of intrinsic rewards, which are added to the environment's", at_least=0, schedule=True

@@ -12,9 +12,11 @@ from learners.q_targets import masked_mean
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
 from utils.numbers.schedules import Schedule
-from utils.rl_utils import valid_transitions
+from utils.rl_utils import rewards_of, valid_transitions
 
 NAME = "intrinsic"
+# the environment's own rewards, in a batch that has more
+OWN = "own_reward"
 
 
 class IntrinsicReward(nn.Module):
@@ -63,6 +65,11 @@ def attach(learner: Any, scheme: Any, args: Any) -> Any:
     return learner
 
 
+def own_rewards(batch: Any) -> th.Tensor:
+    """The environment's rewards of a batch, `[B, T - 1, 1 or n]`, without those of `rewarded`."""
+    return batch[OWN][:, :-1] if OWN in batch.scheme else rewards_of(batch)
+
+
 def rewarded(learner: Any, batch: Any, t_env: int) -> Any:
     """The batch as `learner` learns from it: with intrinsic rewards, if it has any, whose networks make a step."""
     part = getattr(learner, NAME, None)
@@ -79,7 +86,7 @@ def rewarded(learner: Any, batch: Any, t_env: int) -> Any:
         rewards = (rewards * mask).sum(2, keepdim=True) / mask.sum(2, keepdim=True).clamp(min=1)
     bonus = th.zeros_like(own)
     bonus[:, :-1] = (part.coefficient.eval(t_env) * rewards).view_as(own[:, :-1]).to(own.dtype)
-    made = with_more(batch, {"reward": own + bonus})
+    made = with_more(batch, {"reward": own + bonus, OWN: own})
     if str(batch.device) != "cpu":  # what is known of it in main memory stays known
         made.know_course(batch.course().data.transition_data)
     return made

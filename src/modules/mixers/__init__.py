@@ -138,7 +138,7 @@ REGISTRY.declare(
     sees=("actions", "greedy_qvals", "obs"),
     stepwise=True,
     regularised=True,
-    learners=("q_learner", "cds_learner", "maser_learner", "roma_learner", "rode_learner"),
+    learners=("q_learner", "cds_learner", "emc_learner", "maser_learner", "roma_learner", "rode_learner"),
     options={
         **EMBEDDING,
         **HYPERNET_EMBED,

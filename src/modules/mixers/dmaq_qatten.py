@@ -5,8 +5,8 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
+from modules.mixers.attention import OwnParts, attention_logits
 from modules.mixers.heads import mlp
-from modules.mixers.qatten import OwnParts, attention_logits
 from modules.mixers.qplex import SMALLEST, QPLEXMixer
 
 
@@ -16,6 +16,11 @@ class DMAQQattenMixer(QPLEXMixer):
     With `weighted_heads`, c_h(s) >= 0 is a network, else 1. Keys are as in `QattenMixer`; queries, keys and the hidden
     layer of V have `mixing_embed_dim` units. The names of weights are those of the authors' code.
     """
+
+    def __init__(self, args: Any):
+        super().__init__(args)
+        # whether `regulariser` counts padded steps, too
+        self.regularises_padding = self.args.attend_padding
 
     def _make_scale(self) -> None:
         self.attention_weight = AttentionWeights(self.args, self.state_dim)
