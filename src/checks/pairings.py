@@ -196,11 +196,12 @@ def _check_source(parts: ChosenParts) -> None:
 def _check_whole_episodes(parts: ChosenParts) -> None:
     """Refuse a runner whose rollouts are pieces of episodes, where whole ones are learned from."""
     learner, runner = parts.name("learner"), parts.name("runner")
-    if parts.traits("learner").get("needs_episodes"):
-        raise ConfigError(
-            f"learner={learner} learns from whole episodes, and runner={runner} cuts them into pieces. Use "
-            "runner=batched or runner=parallel."
-        )
+    for kind, trait in (("learner", "needs_episodes"), ("mixer", "recurrent")):
+        if parts.traits(kind).get(trait):
+            raise ConfigError(
+                f"{kind}={parts.name(kind)} learns from whole episodes, and runner={runner} cuts them into pieces. Use "
+                "runner=batched or runner=parallel."
+            )
     # a piece continues from the memory before it, which was another policy's in older ones
     if parts.traits("learner").get("on_policy") and parts.name("buffer") == "episodes" and parts.is_used("learner"):
         raise ConfigError(

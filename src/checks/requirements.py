@@ -48,6 +48,13 @@ SEES = {
         "does not say what its numbers and actions mean: it has no meaning() (docs/fields.md)",
     ),
 }
+# the same of mixers
+MIXES = {
+    "needs_state_entities": (
+        lambda spec: bool(getattr(spec.env_info.get("meaning"), "state", ())),
+        "does not say which entities its state has (meaning(), docs/fields.md)",
+    ),
+}
 
 
 def requirements_of(spec: EnvSpec) -> dict[str, str]:
@@ -80,9 +87,10 @@ def check_requirements(spec: EnvSpec, config: Mapping[str, Any]) -> None:
             what it does not see.
     """
     parts = ChosenParts(config)
-    for trait, (shows, what) in SEES.items():
-        if parts.traits("agent").get(trait) and not shows(spec):
-            raise ConfigError(f"agent={config['agent']}: the environment {what}.")
+    for kind, traits in (("agent", SEES), ("mixer", MIXES)):
+        for trait, (shows, what) in traits.items():
+            if parts.traits(kind).get(trait) and not shows(spec):
+                raise ConfigError(f"{kind}={config[kind]}: the environment {what}.")
     for name in listed_names(config.get("sample_transforms", ())):
         if transforms.entry(name).traits.get("needs_meaning"):
             _check_needs_meaning(spec, name, parts)

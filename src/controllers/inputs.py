@@ -61,10 +61,13 @@ class StepInputs:
 
     `observations`: field -> float32 `[N, *shape]`, pictures (uint8) scaled to [0, 1], categories one-hot.
     `others`: last actions, the means of the others' and agent ids, as far as agents see them, `[N, E]`, or None.
+    `kept`: what is not hidden from the agents, of themselves and of the entities they see, for networks that look at
+    entities: bool `[N, 1 + entities]`; None: everything.
     """
 
     observations: dict[str, th.Tensor]
     others: th.Tensor | None
+    kept: th.Tensor | None = None
 
     @property
     def rows(self) -> th.Tensor:

@@ -1,5 +1,6 @@
 """One way to run any controller over a whole batch."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch as th
@@ -9,6 +10,7 @@ from components.packing import AllSteps, RolloutSteps
 from components.sampling.fields import batch_with
 from controllers.contract import controller, stacked
 from controllers.hidden_states import by_agent, memory_before, reset_where
+from utils.errors import MusterError
 from utils.rl_utils import memory_starts
 from utils.tensors.schemes import action_fields, field_before, is_rollout
 from utils.tensors.tensor_trees import Tree, map_tree
@@ -98,6 +100,7 @@ class BatchUnroll:
         self.batch = batch
         self._inputs = controller(mac).packed_inputs(batch) if packed else None
         self.packed = self._inputs is not None
+        self._memories: dict[Any, Tree] = {}
         self._steps = AllSteps() if self._inputs is None else self._inputs.steps
         self.avail_actions: Any = self.take(batch["avail_actions"]) if "avail_actions" in batch.scheme else None
 
@@ -108,8 +111,25 @@ class BatchUnroll:
     def outputs_and_memory(self, mac) -> tuple[th.Tensor, Tree]:
         """The same, and its hidden states after every step, `[*steps, n, H]` or a tree of such."""
         if not self.packed:
-            return unroll_mac(mac, self.batch)
-        return mac.unroll_packed(self._inputs, self.avail_actions)
+            outputs, self._memories[mac] = unroll_mac(mac, self.batch)
+        else:
+            outputs, self._memories[mac] = mac.unroll_packed(self._inputs, self.avail_actions)
+        return outputs, self._memories[mac]
+
+    def memory_of(self, mac) -> Tree:
+        """The hidden states of a controller whose outputs were asked for."""
+        return self._memories[mac]
+
+    def outputs_by(self, mac, kept: th.Tensor) -> th.Tensor:
+        """The outputs if agents saw only what is kept: bool `[P, n, 1 + entities]`, as of `StepInputs`.
+
+        Raises:
+            MusterError: the batch has padding in it.
+        """
+        if self._inputs is None:
+            raise MusterError("Nothing can be hidden from agents that are computed step by step, with padding.")
+        parts = replace(self._inputs.parts, kept=kept.flatten(0, 1))
+        return mac.unroll_packed(replace(self._inputs, parts=parts), self.avail_actions)[0]
 
     @property
     def axes(self) -> int:

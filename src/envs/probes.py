@@ -11,7 +11,7 @@ from envs import REGISTRY
 from envs.contract.arguments import require_choice, require_number
 from envs.contract.fields import FieldSpec
 from envs.contract.reaches import OF_ALL, nowhere
-from utils.meanings import OWN, Columns, Meaning, choices
+from utils.meanings import AGENT, ITSELF, OWN, Columns, Meaning, choices
 
 REACHES = {**OF_ALL, **nowhere("game continuous n_agents")}
 # steps of an episode
@@ -62,10 +62,12 @@ class ProbeGame:
         return fields | {"avail_actions": legal, "actions": FieldSpec("action", (), "int64", n=2)}
 
     def meaning(self) -> Meaning:
-        seen = Columns()
-        seen.add("sign", ["sign"])
-        seen.add(OWN, ["first_step", "second_step"])
-        return Meaning(tuple(seen.groups), () if self.continuous else choices(["0", "1"]))
+        seen, state = Columns(), Columns("state")
+        seen.add("sign", ["sign"], of=ITSELF)
+        seen.add(OWN, ["first_step", "second_step"], of=ITSELF)
+        state.add(AGENT, ["sign", "first_step", "second_step"], self.n_agents)
+        actions = () if self.continuous else choices(["0", "1"])
+        return Meaning(tuple(seen.groups), actions, tuple(state.groups))
 
     def reset(self) -> None:
         self._step = 0

@@ -24,7 +24,7 @@ from learners.q_learning_options import (
     MAVEN,
     Q_LEARNING,
     QTRAN,
-    RODE,
+    REFIL, RODE,
     ROMA,
     WEIGHTED,
     latent_field,
@@ -134,6 +134,19 @@ REGISTRY.declare(
     check="learners.options:check_draws",
     logs=logged.ROMA,
     options=Q_LEARNING | ROMA,
+)
+REGISTRY.declare(
+    "refil_learner",
+    "learners.refil_learner:REFILLearner",
+    "Q-learning of the team, and of values as if agents knew but one of two random groups of entities: REFIL",
+    **OF_VALUES,
+    mixes=("chosen_values",),
+    mixers=("flex_qmix",),
+    controllers=("basic_mac",),
+    agents=("entity_attend_rnn",),
+    check="learners.options:check_draws",
+    logs=logged.REFIL,
+    options=Q_LEARNING | REFIL,
 )
 REGISTRY.declare(
     "rode_learner",

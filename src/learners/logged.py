@@ -54,6 +54,7 @@ _MEANINGS = {
     "own_values": "mean size of the values that are an agent's own",
     "memory_loss": "mean squared error from remembered returns, before its weight memory_coef",
     "memory_hits": "share of steps after which a state is known to the episodic memory, or nothing follows",
+    "imagined_loss": "weighted loss of values as if agents knew one group of entities",
     "role_kl_loss": "weighted divergence of roles by trajectories from those by observations",
     "role_dis_loss": "weighted loss of roles that are alike while trajectories are not",
     "role_loss": "mean squared error of the values of roles",
@@ -78,6 +79,7 @@ MAVEN = _of(f"{_VALUES} loss_td hit_prob discrim_loss explorer_entropy")
 CDS = _of(f"{_VALUES} loss_td hit_prob own_values intrinsic_reward")
 EMC = _of(f"{_VALUES} loss_td hit_prob memory_loss memory_hits")
 ROMA = _of(f"{_VALUES} loss_td hit_prob role_kl_loss role_dis_loss")
+REFIL = _of(f"{_VALUES} loss_td hit_prob imagined_loss")
 RODE = _of(f"{_VALUES} loss_td hit_prob role_loss effects_loss")
 WQMIX = _of(f"{_VALUES} qmix_loss central_loss agent_norm mixer_norm w_to_use")
 QTRAN = _of("loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets td_chosen_qs v_mean agent_indiv_qs")

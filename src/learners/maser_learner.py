@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from controllers.unroll import BatchUnroll
 from learners.figures import Figure, figure
 from learners.q_learner import QLearner
-from learners.q_targets import ILLEGAL, gather_actions, legal_values, masked_mean
+from learners.q_targets import ILLEGAL, Learned, gather_actions, legal_values, masked_mean
 from utils.rl_utils import discount_of, terminations, valid_transitions
 from utils.tensors.schemes import as_seen, observed_fields, seen_shape
 
@@ -96,13 +96,13 @@ class MASERLearner(QLearner):
         return rewards - self.args.subgoal_reward * far / agents.clamp(min=1)
 
     def _more_loss(
-        self, unroll: BatchUnroll, mac_out: th.Tensor, rewards: th.Tensor, mask: th.Tensor, seen: Subgoals
+        self, unroll: BatchUnroll, mac_out: th.Tensor, learned: Learned, mask: th.Tensor, seen: Subgoals
     ) -> tuple[th.Tensor, dict[str, Figure]]:
         """The losses of the agents' own values, of distances and of exploration, weighed, and their statistics."""
         args, batch = self.args, unroll.batch
         own = unroll.spread(gather_actions(mac_out, unroll.take(batch["actions"])))[:, :-1]
         shares = seen.next_qvals.masked_fill(mask == 0, 0.0)
-        rewards = shares.softmax(dim=-1) * rewards - args.subgoal_reward * seen.distances.detach()
+        rewards = shares.softmax(dim=-1) * learned[0] - args.subgoal_reward * seen.distances.detach()
         following = discount_of(batch, args.gamma) * (1 - terminations(batch)) * shares
         own_loss = ((own - rewards - following) ** 2 * seen.taken).sum() / mask.sum()
 

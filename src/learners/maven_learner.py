@@ -11,7 +11,7 @@ from components.one_copy import moved
 from controllers.unroll import BatchUnroll
 from learners.figures import Figure, figure
 from learners.q_learner import QLearner
-from learners.q_targets import legal_values, masked_mean
+from learners.q_targets import Learned, legal_values, masked_mean
 from modules.discriminator import TrajectoryDiscriminator
 from utils.rl_utils import rewards_of, valid_transitions
 from utils.tensors.devices import to_device
@@ -72,7 +72,7 @@ class MAVENLearner(QLearner):
         return super()._sees_padding() or self.args.discriminate_padding
 
     def _more_loss(
-        self, unroll: BatchUnroll, mac_out: th.Tensor, rewards: th.Tensor, mask: th.Tensor, seen: Any
+        self, unroll: BatchUnroll, mac_out: th.Tensor, learned: Learned, mask: th.Tensor, seen: Any
     ) -> tuple[th.Tensor, dict[str, Figure]]:
         """The discriminator's cross-entropy, weighed, and its statistic."""
         policies = legal_values(mac_out, unroll.avail_actions).softmax(dim=-1)

@@ -19,7 +19,10 @@ class Mixing:
     - "actions": the actions that were valued, one-hot, `[B, T, n, A]`;
     - "greedy_qvals": each agent's largest value of a legal action by the same network, `[B, T, n]`, without gradient;
     - "obs": what the agents observe, `[B, T, n, O]`;
-    - "noise": the latent variable of the episode, `[B, T, Z]` (MAVEN).
+    - "noise": the latent variable of the episode, `[B, T, Z]` (MAVEN);
+    - "memory": the agents' memories after each step, a tensor `[B, T, n, H]`, without gradient (TransfQMIX).
+
+    One of the trait `recurrent` gets all steps of episodes up to the last that is asked for.
 
     Args:
         name: of the mixer in the registry; None: there is none, or its traits are given.
@@ -32,10 +35,10 @@ class Mixing:
         self._learner = learner
         traits = traits if name is None else {**REGISTRY.entry(name).traits, **traits}
         # a mixer that looks at one step at a time needs no padding either
-        self._stepwise = traits.get("stepwise", False)
-        self._regularised = traits.get("regularised", False)
+        self._stepwise, self._recurrent = traits.get("stepwise", False)
+        self._regularised = traits.get("regularised", False), traits.get("recurrent", False)
         self.sees: tuple[str, ...] = tuple(traits.get("sees", ()))
-        self._seen = [getattr(self, f"_{key}") for key in self.sees]
+        self._seen = [getattr(self, f"_{key}") for key in self.sees if key != "memory"]
 
     def __call__(self, mixer: Any, unroll: BatchUnroll, part: slice, actions: th.Tensor, qvals: th.Tensor) -> th.Tensor:
         """The value of actions at the time steps `part`: the team's, `[B, part, 1]`; without a mixer `[B, part, n]`.
@@ -49,14 +52,26 @@ class Mixing:
         if mixer is None:
             return unroll.spread(values)[:, part]
         seen = [values_of_present(values, unroll), *(see(unroll, actions, qvals) for see in self._seen)]
+        if "memory" in self.sees:
+            seen.append(self._memory(mixer, unroll))
         state = unroll.batch["state"]
         if self._stepwise and unroll.packed:
             agent_qs, *others = (x.unsqueeze(0) for x in seen)
             mixed = mix(self._learner, mixer, agent_qs, unroll.take(state).unsqueeze(0), *others)
             return unroll.spread(mixed.squeeze(0))[:, part]
         # contiguous, because PyMARL's mixers look at it as a view of another shape
-        agent_qs, *others = (unroll.spread(x)[:, part].contiguous() for x in seen)
-        return mix(self._learner, mixer, agent_qs, state[:, part], *others)
+        steps = slice(None, part.stop) if self._recurrent else part
+        agent_qs, *others = (unroll.spread(x)[:, steps].contiguous() for x in seen)
+        mixed = mix(self._learner, mixer, agent_qs, state[:, steps], *others)
+        return mixed[:, part.start :] if self._recurrent else mixed
+
+    def _memory(self, mixer: Any, unroll: BatchUnroll) -> th.Tensor:
+        """That of the controller whose values this mixer mixes."""
+        mac = self._learner.target_mac if mixer is self._learner.target_mixer else self._learner.mac
+        memory = unroll.memory_of(mac).detach().float()
+        if "present" in unroll.batch.scheme:
+            memory = memory * unroll.take(unroll.batch["present"])
+        return memory
 
     def regulariser(self, mixer: Any, unroll: BatchUnroll, mask: th.Tensor) -> th.Tensor | float:
         """What the mixer adds to the loss where `mask`, `[B, T - 1, 1]`, is 1; most add nothing."""

@@ -9,7 +9,7 @@ from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import Figure, figure
 from learners.mixing import Mixing
-from learners.q_targets import legal_values, masked_mean
+from learners.q_targets import Learned, legal_values, masked_mean
 from learners.standardisation import Standardisation
 from learners.targets import last_update
 from modules.mixers import build_mixer
@@ -56,7 +56,7 @@ class QLearner(BaseLearner):
 
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
-        more_loss, more_stats = self._more_loss(unroll, mac_out, rewards, mask, seen)
+        more_loss, more_stats = self._more_loss(unroll, mac_out, (rewards, targets), mask, seen)
         weights = batch["weights"].view(-1, 1, 1) if "weights" in batch.scheme else None
         # squared, they count by their weights
         weighed = td_error if weights is None else td_error * weights.sqrt()
@@ -111,9 +111,9 @@ class QLearner(BaseLearner):
         return self.standardised.rewards(batch, mask)
 
     def _more_loss(
-        self, unroll: BatchUnroll, mac_out: th.Tensor, rewards: th.Tensor, mask: th.Tensor, seen: Any
+        self, unroll: BatchUnroll, mac_out: th.Tensor, learned: Learned, mask: th.Tensor, seen: Any
     ) -> tuple[th.Tensor | float, dict[str, Figure]]:
-        """What a subclass adds to the loss, and its statistics; `rewards`: of `_rewards`, `seen`: of `_look_ahead`."""
+        """What a subclass adds to the loss, by rewards and targets, and its statistics; `seen`: of `_look_ahead`."""
         return 0.0, {}
 
     def _softly(self, chooser: th.Tensor, values: th.Tensor) -> th.Tensor:

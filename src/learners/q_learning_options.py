@@ -55,6 +55,14 @@ ROMA = {
         0.001, "weight of the loss that lets agents with other trajectories have other roles", at_least=0, schedule=True
     ),
 }
+REFIL = {
+    "imagined_coef": Option(
+        0.5,
+        "weight (lambda) of the loss of values as if agents knew one of two groups of entities; the other has the rest",
+        at_least=0,
+        at_most=1,
+    ),
+}
 RODE = {
     "role_mixer": Option("qmix", "mixes the values of the agents' roles: qmix or vdn", choices=("qmix", "vdn")),
     "role_spaces_start": Option(

@@ -12,6 +12,8 @@ from utils.tensors.contracts import require_shape
 ILLEGAL = -9999999.0
 # a sum of weights that divides nothing but 0
 SMALLEST = 1e-30
+# rewards and targets of Q-learning, `[B, T - 1, 1 or n]` each
+Learned = tuple[th.Tensor, th.Tensor]
 
 
 def legal_values(values: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from controllers.unroll import BatchUnroll
 from learners.figures import Figure, figure
 from learners.q_learner import QLearner
-from learners.q_targets import gather_actions, masked_mean
+from learners.q_targets import Learned, gather_actions, masked_mean
 from modules.action_effects import ActionEffects
 from modules.mixers import build_mixer
 from utils.errors import ConfigError
@@ -70,7 +70,7 @@ class RODELearner(QLearner):
         return self._forward(mac.agent.values, memory["hidden"], roles), unroll.spread(role_values)
 
     def _more_loss(
-        self, unroll: BatchUnroll, mac_out: th.Tensor, rewards: th.Tensor, mask: th.Tensor, seen: Any
+        self, unroll: BatchUnroll, mac_out: th.Tensor, learned: Learned, mask: th.Tensor, seen: Any
     ) -> tuple[th.Tensor, dict[str, Figure]]:
         """The TD error of roles, whose values `[B, T, n, R]` by both networks were `seen`."""
         known, target_known = seen

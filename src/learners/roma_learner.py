@@ -7,7 +7,7 @@ import torch as th
 from controllers.unroll import BatchUnroll
 from learners.figures import Figure, figure
 from learners.q_learner import QLearner
-from learners.q_targets import masked_mean
+from learners.q_targets import Learned, masked_mean
 from modules.roles import RoleRegularisers
 from utils.numbers.schedules import Schedule
 from utils.tensors.optimisers import build_optimiser
@@ -37,7 +37,7 @@ class ROMALearner(QLearner):
         return self._forward(mac.agent.values, memory["hidden"], drawn), (role, drawn, memory["hidden"])
 
     def _more_loss(
-        self, unroll: BatchUnroll, mac_out: th.Tensor, rewards: th.Tensor, mask: th.Tensor, seen: Any
+        self, unroll: BatchUnroll, mac_out: th.Tensor, learned: Learned, mask: th.Tensor, seen: Any
     ) -> tuple[th.Tensor, dict[str, Figure]]:
         """The regularisers by the roles, samples of them and memories that were `seen`."""
         steps = unroll.take(unroll.batch["filled"]).squeeze(-1)

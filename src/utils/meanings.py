@@ -15,6 +15,8 @@ OWN, ALLY, ENEMY, SURROUNDINGS = "own", "ally", "enemy", "surroundings"
 OF_ITSELF = (OWN, SURROUNDINGS)
 # of the state: row i is agent number i, or what it did last
 AGENT, LAST_ACTIONS = "agent", "last_actions"
+# of which agent of the state an agent's own numbers are
+ITSELF = "itself"
 # of the state; rows of all other kinds are entities
 OF_NO_ENTITY = (LAST_ACTIONS, SURROUNDINGS)
 
@@ -31,8 +33,8 @@ class Group:
         agents: who sees it so; (): all.
         there: the feature that is above 0 where a row has an entity that is there: seen, alive; "": all are, or no
             feature tells.
-        of: the kind of the state's entities that rows are, one after another, without the agent that sees; "": which
-            ones is not known.
+        of: the kind of the state's entities that rows are, one after another, without the agent that sees; "itself":
+            all are that agent; "": which ones is not known.
     """
 
     kind: str
@@ -98,12 +100,12 @@ class Meaning:
 
     def in_state(self, group: Group, agent: int) -> list[int] | None:
         """Of each row of a group that an agent sees, its number among `entities`; None: it is not known."""
+        if group.of == ITSELF:
+            return [agent] * group.rows
         first = 0
         for one in self.entities:
             if one.kind == group.of:
                 numbers = list(range(first, first + one.rows))
-                if group.kind == OWN:
-                    return [first + agent]
                 if one.kind == AGENT:
                     numbers.remove(first + agent)
                 return numbers

@@ -40,12 +40,22 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
         deviation = "none" if learner == "ddpg_learner" else "network"
         parts |= {"mac": controllers[0], "agent": "ff", "obs_last_action": False, "deviation": deviation}
         parts |= {"squash": "tanh", "env": "gymnasium", "env_args": {"key": "Pendulum-v1", "time_limit": 5}}
+    needs = REGISTRIES["mixer"].entry(mixer).traits if mixer else {}
+    if "agents" in needs and "agent" not in parts:
+        parts["agent"] = needs["agents"][0]
+    if needs.get("needs_state_entities"):
+        numbers = {"scenario": "simple_spread", "time_limit": 2, "continuous_actions": "env" in parts}
+        parts |= {"env": "particles", "env_args": numbers, "mixing_embed_dim": 8, "hypernet_embed": 8}
     if "mac" in parts:
         parts["critic"] = REGISTRIES["mac"].entry(parts["mac"]).traits.get("critics", [parts["critic"]])[0]
     try:
         check_chosen_parts({**default_config(), **parts})
     except ConfigError as error:
-        named = [value for value in (learner, mixer or "null", selector, output) if f"={value}" in str(error)]
+        named = [
+            value
+            for value in (learner, mixer or "null", selector, output, parts.get("agent"))
+            if f"={value}" in str(error)
+        ]
         assert len(named) >= 2, error
         return
     small = {

@@ -6,21 +6,22 @@ from checks.requirements import check_requirements
 from cli.compose import compose_config
 from envs.contract.fields import FieldSpec, pymarl_spec
 from utils.errors import ConfigError
+from utils.meanings import Group, Meaning
 
 SIZES = {"n_agents": 2, "n_actions": 3, "obs_shape": 4, "state_shape": 5, "episode_limit": 6}
 
 
-@pytest.mark.parametrize("mixer", ["vdn", "qmix", "qplex", None, "qtran_base"])
+@pytest.mark.parametrize("mixer", ["vdn", "qmix", "qplex", "flex_qmix", "transf", None, "qtran_base"])
 def test_mixers_of_agents_that_come_and_go(mixer):
     config = {"env": "skirmish", "mac": "basic_mac", "mixer": mixer}
     config["learner"] = "qtran_learner" if mixer == "qtran_base" else "q_learner"
-    spec = pymarl_spec(SIZES)
+    spec = pymarl_spec({**SIZES, "meaning": Meaning((), (), (Group("agent", "state", ("x",), ((0,), (1,))),))})
     check_requirements(spec, config)
     spec.fields["present"] = FieldSpec("mask", (), "bool")
     if mixer == "qtran_base":
         with pytest.raises(
             ConfigError,
-            match=r"mixer=qtran_base .* \(the field present\)\. These do: vdn, .*, linear, qplex, shaq, maven\.",
+            match=r"mixer=qtran_base .* \(the field present\)\. These do: vdn, .*, flex_qmix, transf, linear, .*",
         ):
             check_requirements(spec, config)
     else:
@@ -61,6 +62,15 @@ def test_agents_that_need_to_see_what_the_environment_does_not_show(agent, shown
     check_requirements(spec, config | {"agent": "rnn"})
     spec.fields.update({path: FieldSpec("observation", shape) for path, shape in shown.items()})
     check_requirements(spec, config)
+
+
+@pytest.mark.parametrize("mixer", ["flex_qmix", "transf"])
+@pytest.mark.parametrize("meaning", [None, Meaning(())])
+def test_mixers_of_entities_need_a_state_of_them(meaning, mixer):
+    config = {"env": "skirmish", "mac": "basic_mac", "learner": "q_learner", "mixer": mixer}
+    spec = pymarl_spec({**SIZES, "meaning": meaning})
+    with pytest.raises(ConfigError, match=f"mixer={mixer}: the environment does not say which entities its state has"):
+        check_requirements(spec, config)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ SMALL = {
     "batch_size_run": 2,
     "vector_env": "in_process",
     "minibatches": 1,
+    "updates_per_rollout": 1,
     "rnn_hidden_dim": 8,
     "rollout_steps": 4,  # not whole episodes, which have two steps and a closing state
     "learner_log_interval": 1,

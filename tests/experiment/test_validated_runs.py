@@ -14,7 +14,7 @@ from helpers import make_args
 from learners import REGISTRY as learners
 from records.logger import Logger
 from run import run
-from small_training import SETTINGS, preset_of
+from small_training import SETTINGS, needs_meaning, preset_of
 from utils.errors import MusterError
 
 
@@ -40,6 +40,8 @@ def test_every_learner_is_tried(tmp_path, caplog, learner):
     config = config_of(algorithm, tmp_path)
     if config.get("deviation") == "none":
         config |= {"env": "gymnasium", "env_args": {"key": "Pendulum-v1", "time_limit": 5}}
+    if needs_meaning(algorithm):
+        config |= {"env": "particles", "env_args": {"scenario": "simple_spread", "time_limit": 2}}
     if learners.entry(learner).traits.get("on_policy"):
         config |= {"buffer_size": 1, "minibatches": 1}
     with caplog.at_level("INFO"):

@@ -5,7 +5,7 @@ import pytest
 from cli.reference import option_help
 from cli.statistics import all_statistics, is_described
 from learners import REGISTRY as learners
-from small_training import logged_statistics, needs_continuous_actions, preset_of, train
+from small_training import logged_statistics, needs_continuous_actions, needs_meaning, preset_of, train
 
 # of other settings than the plainest preset's, or of actions that are one choice
 OF_SETTINGS = {"value_loss", "pi_max", "entropy_weight", "critic_grad_norm", "quantile_spread", "loss_td", "hit_prob"}
@@ -17,7 +17,8 @@ def test_what_a_learner_logs_is_what_it_declares(tmp_path, monkeypatch, learner)
     preset = preset_of(learner)
     changes = {"env_args": {"key": "Pendulum-v1", "time_limit": 5}} if needs_continuous_actions(preset) else {}
     logged = logged_statistics(monkeypatch)
-    train(tmp_path, monkeypatch, preset, "gymnasium" if changes else "two_step", **changes)
+    environment = "gymnasium" if changes else "lbf" if needs_meaning(preset) else "two_step"
+    train(tmp_path, monkeypatch, preset, environment, **changes)
     assert learners.entry(learner).traits["logs"].keys() - OF_SETTINGS <= logged
 
 

@@ -21,7 +21,9 @@ from small_training import (
     UPDATES,
     choice_of_parts,
     declares_meaning,
+    declares_state,
     episode_limit,
+    mixes_entities,
     needs_continuous_actions,
     needs_meaning,
     own_agents,
@@ -100,11 +102,17 @@ def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algo
             train(tmp_path, monkeypatch, algorithm, environment, runner="episode")
         return
     if sees_entities(algorithm) != (environment == "entities"):
-        with pytest.raises(ConfigError, match=r"does not go with env=entities|need an environment of entities"):
+        with pytest.raises(
+            ConfigError, match=r"does not go with env=entities|need an environment of entities|state has"
+        ):
             train(tmp_path, monkeypatch, algorithm, environment, runner="episode")
         return
     if needs_meaning(algorithm) and not declares_meaning(environment):
         with pytest.raises(ConfigError, match=r"does not say what its numbers and actions mean"):
+            train(tmp_path, monkeypatch, algorithm, environment, runner="episode")
+        return
+    if mixes_entities(algorithm) and not declares_state(environment):
+        with pytest.raises(ConfigError, match=r"does not say which entities its state has"):
             train(tmp_path, monkeypatch, algorithm, environment, runner="episode")
         return
     changes = {"runner": "episode"}
@@ -142,7 +150,7 @@ def test_every_kind_of_policy_trains_on_continuous_actions(tmp_path, monkeypatch
 def test_every_learner_takes_intrinsic_rewards(tmp_path, monkeypatch, learner):
     algorithm = preset_of(learner)
     changes = {"runner": "episode", "intrinsic": "rnd", "intrinsic_coef": 0.5}
-    environment = "two_step"
+    environment = "lbf" if needs_meaning(algorithm) else "two_step"
     if needs_continuous_actions(algorithm):
         environment, changes["env_args"] = "mpe", CONTINUOUS["mpe"]
     updates = train(tmp_path, monkeypatch, algorithm, environment, **changes)

@@ -35,7 +35,7 @@ def _same(there, here):
 
 @pytest.mark.parametrize("algorithm", PRESETS)
 def test_every_preset_trains_there_as_on_the_cpu(algorithm):
-    config = config_of(algorithm)
+    config = config_of(algorithm, **SHORTER.get(algorithm, {}))
     _same(on_gpu(trained, on_card(config), "gpu"), trained(config, "cpu"))
 
 
@@ -256,8 +256,9 @@ COUNTS = {
     **dict.fromkeys(("hatd3", "hasac"), TRANSITIONS_IN_TURN),
     **dict.fromkeys(("happo", "hatrpo", "haa2c", "trpo"), IN_TURN),
 }
-# shorter rollouts, so that there are several
+# shorter rollouts, so that there are several; fewer updates of what takes long
 SHORTER = {"ippo_smac": {"rollout_steps": 20}}
+SHORTER |= {name: {"updates_per_rollout": 1} for name in ("refil", "transf_qmix")}
 
 
 @pytest.mark.parametrize("algorithm", PRESETS)

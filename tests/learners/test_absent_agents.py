@@ -11,6 +11,7 @@ from learners.coma_learner import COMALearner
 from learners.pqn_learner import PQNLearner
 from learners.q_learner import QLearner
 from learners.wqmix_learner import WQMIXLearner
+from utils.meanings import AGENT, ENEMY, Columns, Meaning
 
 LEARNERS = {
     "iql": (QLearner, {"mixer": None}),
@@ -18,19 +19,25 @@ LEARNERS = {
     "pqn": (PQNLearner, {"mixer": None}),
     "coma": (COMALearner, {"agent_output_type": "pi_logits", "action_selector": "multinomial"}),
 }
+UNITS = Columns("state")
+UNITS.add(AGENT, "x", rows=2)
+UNITS.add(ENEMY, "x", rows=2)
+STATE = Meaning((), (), tuple(UNITS.groups))
 MIXED = {
     "vdn": (QLearner, {"mixer": "vdn"}),
     "qmix td_lambda": (QLearner, {"mixer": "qmix", "td_lambda": 0.5}),
     "qplex": (QLearner, {"mixer": "qplex"}),
     "shaq": (QLearner, {"mixer": "shaq"}),
     "linear": (QLearner, {"mixer": "linear"}),
+    "flex_qmix": (QLearner, {"mixer": "flex_qmix", "meaning": STATE}),
+    "transf": (QLearner, {"mixer": "transf", "transformer_embed_dim": 8, "meaning": STATE}),
     "wqmix": (WQMIXLearner, {"mixer": "qmix"}),
     "pqn qmix": (PQNLearner, {"mixer": "qmix"}),
 }
 FIELD = {"vshape": (1,), "dtype": th.uint8, "group": "agents"}
 
 
-def weights_after(name, fields, disturbed):
+def weights_after(name, fields, disturbed, agent="ff"):
     """Of all networks, after an update from an episode of 4 steps.
 
     fields: name -> values of agent 1, by step; `disturbed`: the steps at which agent 1 sees something else.
@@ -44,7 +51,7 @@ def weights_after(name, fields, disturbed):
         batch.data.transition_data[key] = values
     batch["obs"][0, disturbed, 1] += 3
     # an agent without memory, because a place may have memories of whoever was there before
-    args = make_args(agent="ff", rnn_hidden_dim=8, lr=0.1, **changes)
+    args = make_args(agent=agent, rnn_hidden_dim=8, lr=0.1, **changes)
     mac = BasicMAC(batch.scheme, batch.groups, args)
     fill(mac.parameters())
     learner = kind(mac, batch.scheme, RecordingLogger(), args)
@@ -81,3 +88,9 @@ def test_of_agents_that_are_there_something_is(name, fields, disturbed):
 def test_mixers_count_nobody_who_is_not_there(name, fields, disturbed):
     assert th.equal(weights_after(name, fields, disturbed), weights_after(name, fields, []))
     assert not th.equal(weights_after(name, {}, disturbed), weights_after(name, {}, []))
+
+
+def test_a_mixer_of_memories_has_none_of_who_is_not_there():
+    fields, disturbed = CASES[0]
+    after = weights_after("transf", fields, disturbed, agent="rnn")
+    assert th.equal(after, weights_after("transf", fields, [], agent="rnn"))

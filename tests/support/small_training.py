@@ -161,6 +161,17 @@ def declares_meaning(environment):
     return _spec(environment).env_info.get("meaning") is not None
 
 
+def mixes_entities(algorithm):
+    """Whether a preset's mixer needs to know the entities of the state; `lbf` says it."""
+    mixer = preset_on_lbf(algorithm)["mixer"]
+    return mixer is not None and REGISTRIES["mixer"].entry(mixer).traits.get("needs_state_entities", False)
+
+
+def declares_state(environment):
+    """Whether configs/envs/<environment>.yaml makes one that says it."""
+    return bool(getattr(_spec(environment).env_info.get("meaning"), "state", ()))
+
+
 @cache
 def episode_limit(environment):
     """The most steps of an episode of configs/envs/<environment>.yaml, made short."""

@@ -7,7 +7,7 @@ from envs.compiled.environment import OneCopy
 from envs.compiled.team_game import TeamBatch
 from envs.lbf import drawing
 from envs.lbf.options import Options
-from utils.meanings import AGENT, ALLY, OWN, Columns, Group, Meaning, choices
+from utils.meanings import AGENT, ALLY, ITSELF, OWN, Columns, Group, Meaning, choices
 
 if TYPE_CHECKING:
     from envs.lbf.batch import Foragings
@@ -51,7 +51,7 @@ class LBFBatch(TeamBatch):
                 seen.add(kind, ("cell",), cells)
         else:
             seen.add("food", place, options.max_num_food, there="level", of=food)
-            seen.add(OWN, numbers, of=agent)
+            seen.add(OWN, numbers, of=ITSELF * whole)
             seen.add(ALLY, numbers, options.players - 1, there="level" * ("level" in numbers), of=agent)
         state = _state_of(seen, options.players) if whole else ()
         return Meaning(tuple(seen.groups), choices(drawing.ACTIONS), state)

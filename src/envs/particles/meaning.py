@@ -14,7 +14,7 @@ from envs.particles.state import (
     WORLD_COMM,
 )
 from envs.particles.worlds import Cast
-from utils.meanings import AGENT, OWN, Columns, Group
+from utils.meanings import AGENT, ITSELF, OWN, Columns, Group
 
 LANDMARK = "landmark"
 SPEED, PLACE, AWAY = ("velocity_x", "velocity_y"), ("position_x", "position_y"), ("relative_x", "relative_y")
@@ -37,7 +37,7 @@ def seen_by(i: int, at: int, options: Options, cast: Cast) -> tuple[Group, ...]:
         # of the nearest ones, it is not known which they are
         all_marks = scenario == SPREAD and options.num_landmark_neighbors is None
         of_mark, of_agent = LANDMARK * all_marks, AGENT * (scenario == SPREAD and near is None)
-        seen.add(OWN, SPEED + PLACE, of=AGENT * (scenario == SPREAD))
+        seen.add(OWN, SPEED + PLACE, of=ITSELF * (scenario == SPREAD))
         seen.add(LANDMARK, AWAY, marks, of=of_mark)
         seen.add(AGENT, AWAY, others, of=of_agent)
         if scenario == TAG:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from envs.skirmish.contract import ally_state_names, enemy_state_names, obs_feature_names
-from utils.meanings import AGENT, ALLY, ENEMY, LAST_ACTIONS, OWN, SURROUNDINGS, Action, Columns, Group, Meaning
+from utils.meanings import AGENT, ALLY, ENEMY, ITSELF, LAST_ACTIONS, OWN, SURROUNDINGS, Action, Columns, Group, Meaning
 
 # actions without a target
 UNTARGETED = ("no-op", "stop", "move north", "move south", "move east", "move west")
@@ -17,7 +17,7 @@ NAMES = (
 )
 PATHS = {"obs/own": OWN, "obs/allies": ALLY, "obs/enemies": ENEMY}
 # of each kind in an observation, which entities of the state its rows are, and the feature by which one is seen
-IN_STATE = {OWN: AGENT, ALLY: AGENT, ENEMY: ENEMY}
+IN_STATE = {OWN: ITSELF, ALLY: AGENT, ENEMY: ENEMY}
 SEEN_BY = {ALLY: "visible", ENEMY: "distance"}
 
 

@@ -161,20 +161,43 @@ REGISTRY.declare(
         "sparsity": Option(0.4, "share of the team that each agent hears, at least one other", above=0, at_most=1),
     },
 )
+TRANSFORMER = {
+    "transformer_embed_dim": Option(
+        32, "numbers of a token, and of the agent's memory", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+    "transformer_heads": Option(
+        3, "attention heads, each of transformer_embed_dim numbers", at_least=1, at_most=64, resume=SHAPES
+    ),
+    "transformer_depth": Option(2, "blocks of the transformer", at_least=1, at_most=64, resume=SHAPES),
+}
 REGISTRY.declare(
     "updet",
     "modules.agents.updet_agent:UPDeTAgent",
     "a transformer over entities, whose memory is one of its tokens (UPDeT)",
     memory=True,
     needs_meaning=True,
+    options=TRANSFORMER,
+)
+REGISTRY.declare(
+    "transf",
+    "modules.agents.transf_agent:TransfAgent",
+    "a transformer over entities, whose memory is the token that actions come from (TransfQMIX)",
+    memory=True,
+    needs_meaning=True,
+    options=TRANSFORMER,
+)
+REGISTRY.declare(
+    "entity_attend_rnn",
+    "modules.agents.entity_attend_agent:EntityAttendAgent",
+    "attention of the agent to the entities that it sees, whatever their number; GRU cell (REFIL)",
+    memory=True,
+    needs_meaning=True,
     options={
-        "transformer_embed_dim": Option(
-            32, "numbers of a token, and of the agent's memory", at_least=1, at_most=WIDTH, resume=SHAPES
+        **WIDTHS,
+        "attn_embed_dim": Option(
+            64, "numbers of an entity, a multiple of attn_heads", at_least=1, at_most=WIDTH, resume=SHAPES
         ),
-        "transformer_heads": Option(
-            3, "attention heads, each of transformer_embed_dim numbers", at_least=1, at_most=64, resume=SHAPES
-        ),
-        "transformer_depth": Option(2, "blocks of the transformer", at_least=1, at_most=64, resume=SHAPES),
+        "attn_heads": Option(4, "heads of the agent's attention", at_least=1, at_most=64, resume=SHAPES),
     },
 )
 REGISTRY.declare(

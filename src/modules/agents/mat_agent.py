@@ -9,7 +9,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.agents import REGISTRY
-from modules.agents.messages import attention_weights
+from modules.attention import attention_weights
 from modules.initialisation import RELU_GAIN, orthogonal_layer
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError

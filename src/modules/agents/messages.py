@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 import torch as th
 
 from modules.agents.agent import Agent
+from modules.attention import attention_weights
 from utils.errors import ConfigError
-
-# of an exponent that counts in gradients only
-MOST = 20.0
 
 
 class Message(NamedTuple):
@@ -56,18 +54,6 @@ def exchange(message: Message, n_agents: int, own: bool = False) -> th.Tensor:
         keys, queries = (_by_head(x, n_agents, message.heads) for x in (message.keys, message.queries))
         weights = attention_weights(queries @ keys.mT / keys.size(-1) ** 0.5, links)
     return (weights @ sent).transpose(1, 2).reshape(message.values.shape)
-
-
-def attention_weights(products: th.Tensor, links: th.Tensor) -> th.Tensor:
-    """The softmax of products `[..., n, m]` over those that each of n can hear, by links 0 or 1 `[..., n, m]`.
-
-    Links may have a gradient, so that they are factors. Who can hear nobody has weights of 0.
-    """
-    # of those that are heard, however large products with others are: these count in gradients of links only
-    largest = products.detach().masked_fill(links == 0, -th.inf).amax(-1, keepdim=True)
-    largest = th.where(largest.isfinite(), largest, 0.0)
-    likely = (products - largest).clamp(max=MOST).exp() * links
-    return likely / likely.sum(-1, keepdim=True).clamp(min=1e-8)
 
 
 def check_heads(config: Mapping[str, Any]) -> None:

@@ -5,8 +5,8 @@ from math import prod
 from typing import Any
 
 import torch as th
-import torch.nn as nn
 
+from modules.group_columns import GroupColumns, Place, rows_there
 from utils.errors import ConfigError
 from utils.meanings import OF_ITSELF, Group, Meaning, require_one_target, seen_by_all
 
@@ -21,7 +21,7 @@ def required_meaning(agent: str, args: Any) -> Meaning:
     return args.meaning
 
 
-class SeenEntities(nn.Module):
+class SeenEntities(GroupColumns):
     """Splits inputs into numbers of the agent itself and rows of entities by kind, and puts outputs in their order.
 
     The agent's own are groups of the kinds "own" and "surroundings" in the order of the declaration, then last actions
@@ -32,6 +32,7 @@ class SeenEntities(nn.Module):
         input_shape: of each part of the inputs, by name (`Agent.takes_parts`).
         args: `meaning`, `n_agents`, `n_actions`.
         own_first: groups of the kind "own" come before those of the kind "surroundings".
+        masked: whether the agent looks only at who is `there`.
 
     Attributes:
         own: how many numbers are the agent's own.
@@ -46,17 +47,27 @@ class SeenEntities(nn.Module):
 
     _places: th.Tensor | None
 
-    def __init__(self, agent: str, input_shape: Mapping[str, tuple[int, ...]], args: Any, own_first: bool = False):
+    def __init__(
+        self,
+        agent: str,
+        input_shape: Mapping[str, tuple[int, ...]],
+        args: Any,
+        own_first: bool = False,
+        masked: bool = False,
+    ):
         super().__init__()
         meaning = required_meaning(agent, args)
         groups = seen_by_all(f"agent={agent}", meaning, args.n_agents)
         _check_columns(agent, groups, {key: prod(shape) for key, shape in input_shape.items() if key != "others"})
         require_one_target(f"agent={agent}", meaning)
+        if masked and vars(args).get("normalise_observations"):
+            raise ConfigError(f"agent={agent}: set normalise_observations=False; it sees by a feature who is there.")
         of_itself = [group for group in groups if group.kind in OF_ITSELF]
         if own_first:
             of_itself.sort(key=lambda group: OF_ITSELF.index(group.kind))
-        self._of_itself = [self._read(group) for group in of_itself]
-        self._of_kinds: dict[str, list[tuple[str, slice | str, tuple[int, int]]]] = {}
+        self._of_itself = [self.place(group) for group in of_itself]
+        self._of_kinds: dict[str, list[Place]] = {}
+        self._known: dict[str, list[Group]] = {}
         self.features: dict[str, int] = {}
         self.rows: dict[str, int] = {}
         for group in groups:
@@ -65,27 +76,49 @@ class SeenEntities(nn.Module):
             width = len(group.features)
             if self.features.setdefault(group.kind, width) != width:
                 raise ConfigError(f"agent={agent}: groups of the kind '{group.kind}' have different features.")
-            self._of_kinds.setdefault(group.kind, []).append(self._read(group))
+            self._of_kinds.setdefault(group.kind, []).append(self.place(group))
+            self._known.setdefault(group.kind, []).append(group)
             self.rows[group.kind] = self.rows.get(group.kind, 0) + group.rows
-        self.own = sum(rows * width for *_, (rows, width) in self._of_itself) + sum(input_shape.get("others", (0,)))
+        self.own = sum(prod(place.shape) for place in self._of_itself) + sum(input_shape.get("others", (0,)))
         self._order(meaning, args.n_actions)
 
     def split(self, inputs: Any) -> tuple[th.Tensor, dict[str, th.Tensor]]:
-        """Of P agents, their own numbers `[P, own]`, and of each kind the entities `[rows, P, features]`.
-
-        Entities come first, so that the rows of agents stand where weights of each agent's own expect them
-        (`modules.unshared`).
-        """
+        """Of P agents, their own numbers `[P, own]`, and of each kind the entities `[rows, P, features]`."""
         flat = {field: x.flatten(1) for field, x in inputs.observations.items()}
-        parts = [self._taken(flat, at) for at in self._of_itself]
+        parts = [self.numbers(flat, at) for at in self._of_itself]
         own = th.cat([*parts, *([] if inputs.others is None else [inputs.others])], 1) if self.own else None
         if own is None:
             own = next(iter(flat.values()))[:, :0]
-        entities = {
-            kind: th.cat([self._taken(flat, at).unflatten(1, at[-1]) for at in places], 1).transpose(0, 1)
-            for kind, places in self._of_kinds.items()
-        }
-        return own, entities
+        return own, {kind: self.rows_of(flat, places) for kind, places in self._of_kinds.items()}
+
+    def there(self, own: th.Tensor, entities: Mapping[str, th.Tensor]) -> th.Tensor:
+        """Of what `split` returns, which are seen: the agent itself, and entities, one kind after another.
+
+        Returns:
+            bool `[P, 1 + entities]`.
+        """
+        itself = own.new_ones(1, len(own), dtype=th.bool)
+        return th.cat([itself, *(rows_there(self._of_kinds[kind], x) for kind, x in entities.items())]).T
+
+    def in_state(self, meaning: Meaning, n_agents: int) -> list[list[int]]:
+        """Of each agent, its own number among the state's entities, and those of the entities that it sees.
+
+        Raises:
+            ConfigError: of some it is not known which of the state's they are.
+        """
+        found = []
+        for i in range(n_agents):
+            numbers = [i]
+            for group in (group for groups in self._known.values() for group in groups):
+                known = meaning.in_state(group, i)
+                if known is None:
+                    raise ConfigError(
+                        f"The environment does not say which entities of the state agents see as '{group.kind}' "
+                        "(meaning(), docs/fields.md)."
+                    )
+                numbers += known
+            found.append(numbers)
+        return found
 
     def outputs(self, fixed: th.Tensor, targets: Sequence[th.Tensor]) -> th.Tensor:
         """Outputs `[P, A]` in the order of the actions.
@@ -96,21 +129,6 @@ class SeenEntities(nn.Module):
         """
         values = th.cat([fixed, *targets], 1)
         return values if self._places is None else values.index_select(1, self._places)
-
-    def _read(self, group: Group) -> tuple[str, slice | str, tuple[int, int]]:
-        """The field of a group, where in it its numbers are, and its rows and features."""
-        columns = [column for row in group.columns for column in row]
-        shape = (group.rows, len(group.features))
-        if columns == list(range(columns[0], columns[0] + len(columns))):
-            return group.field, slice(columns[0], columns[0] + len(columns)), shape
-        name = f"_columns{len(self._buffers)}"
-        self.register_buffer(name, th.tensor(columns), persistent=False)
-        return group.field, name, shape
-
-    def _taken(self, flat: Mapping[str, th.Tensor], at: tuple[str, slice | str, Any]) -> th.Tensor:
-        field, where, _ = at
-        x = flat[field]
-        return x[:, where] if isinstance(where, slice) else x.index_select(1, self.get_buffer(where))
 
     def _order(self, meaning: Meaning, n_outputs: int) -> None:
         targets = [action.target for action in meaning.actions]

@@ -5,12 +5,12 @@ from typing import Any
 
 import torch as th
 import torch.nn as nn
-import torch.nn.functional as F
 
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.pymarl3_names import rename
 from modules.agents.seen_entities import SeenEntities
+from modules.attention import Block
 from modules.unshared import linear
 from utils.config.merging import with_defaults
 
@@ -72,29 +72,6 @@ class UPDeTAgent(Agent):
         fixed, *of_kinds = values.split([1, *self.seen.rows.values()])
         means = dict(zip(self.seen.rows, (x.mean(-1).T for x in of_kinds), strict=True))
         return self.seen.outputs(fixed.squeeze(0), [means[kind] for kind in self.seen.targeted]), th.cat(states)
-
-
-class Block(nn.Module):
-    """Attention of tokens `[tokens, N, D]` to each other, each head of D numbers, and two layers of 4 D units.
-
-    What comes of either is added to its inputs, and normalised.
-    """
-
-    def __init__(self, size: int, heads: int):
-        super().__init__()
-        self.heads = heads
-        self.queries_keys_values = nn.Linear(size, 3 * heads * size, bias=False)
-        self.unify = nn.Linear(heads * size, size)
-        self.norm1, self.norm2 = nn.LayerNorm(size), nn.LayerNorm(size)
-        self.ff1, self.ff2 = nn.Linear(size, 4 * size), nn.Linear(4 * size, size)
-
-    def forward(self, x: th.Tensor) -> th.Tensor:
-        tokens, rows, size = x.shape
-        # [3, N, heads, tokens, D]
-        of_heads = self.queries_keys_values(x).view(tokens, rows, 3, self.heads, size).permute(2, 1, 3, 0, 4)
-        attended = F.scaled_dot_product_attention(*of_heads)
-        x = self.norm1(x + self.unify(attended.permute(2, 0, 1, 3).flatten(2)))
-        return self.norm2(x + self.ff2(F.relu(self.ff1(x))))
 
 
 def _from_pymarl3(network: UPDeTAgent, state: dict[str, th.Tensor], prefix: str, *_others: Any) -> None:

@@ -20,6 +20,17 @@ HYPERNET_LAYERS = {
         1, "layers of the hypernetworks that make the mixing weights, 1 or 2", choices=(1, 2), resume=SHAPES
     )
 }
+POSITIVE = {
+    "qmix_pos_func": Option(
+        "abs",
+        "makes the mixing weights positive: abs, softplus or quadratic (half the square)",
+        choices=("abs", "softplus", "quadratic"),
+    ),
+    "qmix_pos_func_beta": Option(1.0, "softplus: the larger, the sharper it bends", above=0),
+}
+MIXER_HEADS = {
+    "mixer_heads": Option(4, "heads of attention over the state's entities", at_least=1, at_most=64, resume=SHAPES)
+}
 NETWORK_SIZE = Option("small", "small (2 hidden layers) or big (3)", choices=("small", "big"), resume=SHAPES)
 
 
@@ -80,13 +91,43 @@ REGISTRY.declare(
     options={
         **EMBEDDING,
         **HYPERNET_EMBED,
-        "qmix_pos_func": Option(
-            "abs",
-            "makes the mixing weights positive: abs, softplus or quadratic (half the square)",
-            choices=("abs", "softplus", "quadratic"),
-        ),
-        "qmix_pos_func_beta": Option(1.0, "softplus: the larger, the sharper it bends", above=0),
+        **POSITIVE,
     },
+)
+REGISTRY.declare(
+    "flex_qmix",
+    "modules.mixers.flex_qmix:FlexQMixer",
+    "qmix whose weights are made by attention over the entities of the state, whatever their number (REFIL)",
+    mixes="chosen_values",
+    stepwise=True,
+    needs_state_entities=True,
+    takes=("absent_agents",),
+    options={
+        **EMBEDDING,
+        **HYPERNET_EMBED,
+        **MIXER_HEADS,
+        "softmax_mixing_weights": Option(
+            True, "mixing weights are a softmax over the mixing units; False: absolute values"
+        ),
+    },
+)
+REGISTRY.declare(
+    "transf",
+    "modules.mixers.transf:TransfMixer",
+    "qmix whose weights a transformer makes of the state's entities and the agents' memories (TransfQMIX)",
+    mixes="choices",
+    sees=("memory",),
+    recurrent=True,
+    needs_state_entities=True,
+    takes=("absent_agents",),
+    learners=("q_learner",),
+    agents=("transf", "updet"),
+    options={
+        **MIXER_HEADS,
+        **POSITIVE,
+        "mixer_depth": Option(2, "blocks of the mixer's transformer", at_least=1, at_most=64, resume=SHAPES),
+    },
+    reads=("transformer_embed_dim",),
 )
 REGISTRY.declare(
     "linear",

@@ -76,9 +76,14 @@ class NMixer(nn.Module):
         return monotonic_mix(agent_qs, w_1, self.hyper_b1(states), w_final, self.hyper_b2(states))
 
     def _positive(self, x: th.Tensor) -> th.Tensor:
-        if self.args.qmix_pos_func == "softplus":
-            return F.softplus(x, beta=self.args.qmix_pos_func_beta)
-        return 0.5 * x**2 if self.args.qmix_pos_func == "quadratic" else th.abs(x)
+        return positive(x, self.args.qmix_pos_func, self.args.qmix_pos_func_beta)
+
+
+def positive(x: th.Tensor, by: str, beta: float) -> th.Tensor:
+    """Weights made positive `by` abs, softplus (sharper with a larger `beta`) or quadratic, half the square."""
+    if by == "softplus":
+        return F.softplus(x, beta=beta)
+    return 0.5 * x**2 if by == "quadratic" else th.abs(x)
 
 
 def monotonic_mix(

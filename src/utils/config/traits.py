@@ -35,6 +35,8 @@ TRAITS: dict[str, dict[str, str]] = {
     "mixer": {
         "mixes": 'what it mixes: "chosen_values", "choices", "joint_action" or a kind of one\'s own',
         "sees": 'mixes="choices": what it takes beside values and states, in this order (learners/mixing.py)',
+        "needs_state_entities": "the environment's meaning() says which entities the state has",
+        "recurrent": "its output at a time step depends on the steps before: it needs whole episodes",
         "stepwise": "its output at a time step depends on that step alone: it is computed without padding",
         "regularised": "it adds something to the loss of those that learn with it (its method `regulariser`)",
         "takes": _TAKES,
