@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from controllers.unroll import BatchUnroll
 from learners.figures import Figure, figure
 from learners.q_learner import QLearner
-from learners.q_targets import masked_mean
+from learners.q_targets import Learned, masked_mean
 from modules.next_obs import NextObservation
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import as_seen, observed_fields, seen_shape
@@ -98,7 +98,7 @@ class CDSLearner(QLearner):
         return super()._rewards(batch, mask, seen) + self.args.diversity_coef * seen.rewards
 
     def _more_loss(
-        self, unroll: BatchUnroll, mac_out: th.Tensor, rewards: th.Tensor, mask: th.Tensor, seen: Diversity
+        self, unroll: BatchUnroll, mac_out: th.Tensor, learned: Learned, mask: th.Tensor, seen: Diversity
     ) -> tuple[th.Tensor, dict[str, Figure]]:
         """The mean size of the agents' own values, weighed, and the statistics."""
         sizes = self._forward(self.mac.agent.own_values, seen.memory).abs().mean(dim=(-2, -1))

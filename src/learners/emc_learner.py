@@ -11,7 +11,7 @@ from controllers.unroll import BatchUnroll
 from learners.figures import Figure, figure
 from learners.intrinsic.rewards import own_rewards
 from learners.q_learner import QLearner
-from learners.q_targets import masked_mean
+from learners.q_targets import Learned, masked_mean
 from modules.episodic_memory import EpisodicMemory
 from utils.errors import ConfigError
 from utils.rl_utils import rewards_of, terminations, valid_transitions
@@ -40,7 +40,7 @@ class EMCLearner(QLearner):
         self.memory.remember(*moved([states, returns.flatten(), mask.flatten() > 0], self.args.device))
 
     def _more_loss(
-        self, unroll: BatchUnroll, mac_out: th.Tensor, rewards: th.Tensor, mask: th.Tensor, seen: Any
+        self, unroll: BatchUnroll, mac_out: th.Tensor, learned: Learned, mask: th.Tensor, seen: Any
     ) -> tuple[th.Tensor | float, dict[str, Figure]]:
         """The mean squared distance from remembered returns, weighed, and the statistics."""
         batch = unroll.batch

@@ -35,8 +35,8 @@ class Mixing:
         self._learner = learner
         traits = traits if name is None else {**REGISTRY.entry(name).traits, **traits}
         # a mixer that looks at one step at a time needs no padding either
-        self._stepwise, self._recurrent = traits.get("stepwise", False)
-        self._regularised = traits.get("regularised", False), traits.get("recurrent", False)
+        self._stepwise, self._recurrent = traits.get("stepwise", False), traits.get("recurrent", False)
+        self._regularised = traits.get("regularised", False)
         self.sees: tuple[str, ...] = tuple(traits.get("sees", ()))
         self._seen = [getattr(self, f"_{key}") for key in self.sees if key != "memory"]
 
