@@ -93,7 +93,13 @@ def test_losses(originals, seed):
     frame = {key: th.tensor(case[key])[:, None, None] for key in ("advantages", "returns", "old_values", "new_values")}
     learner = PPOLearner.__new__(PPOLearner)
     learner.args = SimpleNamespace(
-        normalise_advantages_per_minibatch=True, huber_delta=None, value_clip=True, entropy_in_pg_loss=False
+        normalise_advantages_per_minibatch=True,
+        huber_delta=None,
+        value_clip=True,
+        entropy_in_pg_loss=False,
+        halve_central_loss=False,
+        adaptive_entropy=False,
+        joint_step=False,
     )
     learner._slots = [slice(0, 3), slice(3, 5)]
     learner.evaluate_actions = lambda *_: ActionEvaluation(now, th.zeros_like(now), frame["new_values"])

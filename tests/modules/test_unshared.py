@@ -43,13 +43,13 @@ def of_agent(tree, i):
 # rogue_net takes frames of entities, and one network acts for all of them
 @pytest.mark.parametrize(
     "name",
-    # those that hear each other: tests/modules/test_messages.py; dcg shares payoffs, the memory of rode has numbers of
-    # roles (tests/learners/test_rode_learner.py), and rnn_maven sees agents' numbers by their rows
+    # those that hear each other: tests/modules/test_messages.py; dcg and rnn_cds share layers, the memory of rode has
+    # numbers of roles (tests/learners/test_rode_learner.py), and rnn_maven sees agents' numbers by their rows
     sorted(
         name
         for name in REGISTRY
         if not (
-            name in ("rogue_net", "dcg", "rode", "rnn_maven")
+            name in ("rogue_net", "dcg", "rode", "rnn_maven", "rnn_cds")
             or REGISTRY[name].takes_parts
             or REGISTRY.entry(name).traits.get("communicates")
         )
@@ -143,11 +143,13 @@ def test_controllers_unroll_as_they_act(kind):
     th.testing.assert_close(found[filled], expected[filled])
 
 
-# of agents, that is
+# of agents, that is; those with a memory: tests/learners/test_pymarl2_ppo.py
 VALUES = [
     name
     for name in critics
-    if critics.entry(name).traits["values"] == "states" and "share_critic_params" in critics.entry(name).options
+    if critics.entry(name).traits["values"] == "states"
+    and "share_critic_params" in critics.entry(name).options
+    and not critics.entry(name).traits.get("memory")
 ]
 
 
