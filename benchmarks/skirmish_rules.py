@@ -137,7 +137,7 @@ RULES: dict[str, tuple[str, list[Change]]] = {
         ],
     ),
 }
-# with a table in docs/skirmish_fidelity.md
+# of the tables in docs/skirmish_fidelity.md
 EPISODES = 256
 
 
@@ -237,9 +237,28 @@ def main() -> None:
             won |= played(name, missing, options)
             options.results.write_text(json.dumps(known, indent=1))
             print(name, {map_: round(100 * won[map_], 1) for map_ in maps}, file=sys.stderr, flush=True)
-    print("| map | " + " | ".join(options.rules) + " |\n|" + " --- |" * (len(options.rules) + 1))
-    for map_ in maps:
-        print(f"| {map_} | " + " | ".join(f"{100 * known[name][map_]:.1f}" for name in options.rules) + " |")
+    from heuristic_ai import IN_THE_GAME
+
+    compared = [name for name in maps if name in IN_THE_GAME]
+    print_table(known, options.rules, compared, {name: IN_THE_GAME[name] for name in compared})
+    if others := [name for name in maps if name not in IN_THE_GAME]:
+        print()
+        print_table(known, options.rules, others, {})
+
+
+def print_table(known: dict, rules: list[str], maps: list[str], game: dict[str, float]) -> None:
+    """A row for each rule, without the maps that are never won; with the game's, and differences from them."""
+    shown = [name for name in maps if max(known[rule][name] for rule in rules) > 0]
+    more = ["mean difference", "largest"] if game else []
+    print("| " + " | ".join(["rule", *shown, *more]) + " |\n|" + " --- |" * (1 + len(shown) + len(more)))
+    if game:
+        print("| the game | " + " | ".join(f"{game[name]}" for name in shown) + " | | |")
+    for rule in rules:
+        cells = [f"{100 * known[rule][name]:.1f}" for name in shown]
+        if game:
+            away = [abs(100 * known[rule][name] - game[name]) for name in maps]
+            cells += [f"{sum(away) / len(away):.1f}", f"{max(away):.1f}"]
+        print(f"| {rule} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":
