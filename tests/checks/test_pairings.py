@@ -14,18 +14,18 @@ from utils.config.merging import default_config
 from utils.errors import ConfigError
 from watched_training import assert_learnt, watch_updates
 
-PAIRS = list(
-    itertools.product(
-        sorted(REGISTRIES["learner"]),
-        [None, *REGISTRIES["mixer"]],
-        sorted(REGISTRIES["action_selector"]),
-        ["q", "pi_logits"],
-    )
-)
+SELECTORS = list(itertools.product(sorted(REGISTRIES["action_selector"]), ["q", "pi_logits"]))
 
 
-@pytest.mark.parametrize(("learner", "mixer", "selector", "output"), PAIRS)
-def test_pairings(learner, mixer, selector, output, monkeypatch):
+@pytest.mark.parametrize("mixer", [None, *REGISTRIES["mixer"]])
+@pytest.mark.parametrize("learner", sorted(REGISTRIES["learner"]))
+def test_pairings(learner, mixer, monkeypatch):
+    for selector, output in SELECTORS:
+        with monkeypatch.context() as patches:
+            _runs_or_is_refused(learner, mixer, selector, output, patches)
+
+
+def _runs_or_is_refused(learner, mixer, selector, output, monkeypatch):
     parts = {"learner": learner, "mixer": mixer, "action_selector": selector, "agent_output_type": output}
     if REGISTRIES["learner"].entry(learner).traits.get("on_policy"):
         parts |= {"batch_size": 1, "buffer_size": 1}
@@ -72,7 +72,7 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
     updates = watch_updates(monkeypatch, learner)
     if "transitions" in REGISTRIES["learner"].entry(learner).traits.get("buffers", ()):
         small["t_max"] = 15
-    assert run({"env": "two_step", **small, **parts}) is not None
+    assert run({"env": "two_step", **small, **parts}) is not None, parts
     assert_learnt(updates)
 
 

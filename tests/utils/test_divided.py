@@ -45,7 +45,7 @@ def test_critics_of_actions(calls):
     critic = critics["q_central"](scheme, make_args(learner="sac_learner", critics=2))
     fill(critic.parameters())
     fields = {"obs": th.randn(7, N, SIZES["obs_shape"]), "state": th.randn(7, SIZES["state_shape"])}
-    taken, inputs = th.rand(7, N, SIZES["n_actions"]), critic.layers.weights[0].size(2)
+    taken, inputs = th.rand(7, N, SIZES["n_actions"]), critic.layers.first(slice(None))[1].size(2)
     half = -(-7 * N // 2)
     rows = [(1, half, inputs), (1, 7 * N - half, inputs)]
     require_same(critic, lambda: critic(fields.__getitem__, taken), calls, rows)

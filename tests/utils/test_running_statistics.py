@@ -6,7 +6,7 @@ import torch as th
 
 from components.normalisers import RunningNorm
 from gpu_runs import on_gpu, waits_so_far
-from learners.ppo_learner import _scaled
+from learners.advantages import scaled
 from utils.rl_utils import RunningMeanStd
 from utils.tensors.masked_rows import mean_where
 from utils.value_norm import ValueNorm
@@ -90,10 +90,10 @@ def _taken_in(device):
     norms = [norm.to(device) for norm in norms]
     norms[-1].freeze()
     before = waits_so_far()
-    scaled = []
+    advantages = []
     for row, mask in zip(values, masks, strict=True):
         for norm in norms:
             norm.update(row, mask)
-        scaled.append(_scaled(row, mask))
+        advantages.append(scaled(row, mask))
     waits = waits_so_far() - before
-    return [x.cpu() for x in (*scaled, *(buffer for norm in norms for buffer in norm.buffers()))], waits
+    return [x.cpu() for x in (*advantages, *(buffer for norm in norms for buffer in norm.buffers()))], waits

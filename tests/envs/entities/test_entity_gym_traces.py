@@ -18,9 +18,9 @@ def test_a_game_plays_the_episodes_that_entity_gym_played(case, rows):
 
 
 def test_the_stored_episodes_show_every_game_its_rewards_and_its_ends():
-    assert {case.name for case, _ in STORED} == set(GAMES)
+    assert {case.name for case, _ in STORED} == set(GAMES) - {"Probe"}  # that of src/probe.py, if it has been loaded
     assert sum(len(rows) for case, rows in STORED if case.name == "MineSweeper") >= 117
-    for name in GAMES:
+    for name in {case.name for case, _ in STORED}:
         rows = [row for case, rows in STORED if case.name == name for row in rows]
         assert len({row["reward"] for row in rows}) > 1, name
         assert any(row["ended"] for row in rows), name
