@@ -103,5 +103,5 @@ class Block(nn.Module):
 
 
 def _named(kind: str) -> str:
-    """A module's name has no dot, and is none of its methods."""
+    """A name for a module: without a dot, and unlike those of its methods."""
     return f"of_{kind}".replace(".", "_")

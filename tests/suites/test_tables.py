@@ -75,7 +75,7 @@ def test_the_absolute_metric_has_a_column_where_runs_have_one(tmp_path):
     runs = [curve("vdn", "3m", seed, [9.0], absolute=[value]) for seed, value in ((1, 2.0), (2, 4.0))]
     (setting,) = settings_of([curve_file(*runs)])
     assert setting.value("absolute").mean == 3 and setting.value("maximum").mean == 9
-    # of a setting whose runs do not all have one there is none
+    # a setting whose runs do not all have one has an empty cell
     some = [curve("vdn", "8m", 1, [9.0], absolute=[2.0]), curve("vdn", "8m", 2, [9.0])]
     file = curve_file(*runs, *some)
     found = rendered(read_published(folder_of(tmp_path)), settings_of([file]))["small"]
