@@ -130,9 +130,7 @@ MASER = {
 }
 CDS = {
     "diversity_coef": Option(0.1, "weight of rewards for agents that can be told apart (beta)", at_least=0),
-    "beta1": Option(
-        0.5, "weight, in these, of what a network knows that sees who acts; scale of values", at_least=0
-    ),
+    "beta1": Option(0.5, "weight, in these, of what a network knows that sees who acts; scale of values", at_least=0),
     "beta2": Option(1.0, "weight, in these, of the divergence of an agent's policy from the team's", at_least=0),
     "own_values_coef": Option(0.1, "weight of the mean size of values that are an agent's own (lambda)", at_least=0),
     "predict_net_dim": Option(

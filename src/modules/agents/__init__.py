@@ -1,9 +1,9 @@
 """Agents: the networks that turn one agent's inputs into action values or policy logits."""
 
-from modules.agents.options import GAIN, HYPER, IQN, LAYER_NORM, MAT, N_RNN, USE_RNN, WIDTHS
+from modules.agents.options import GAIN, HYPER, IQN, LAYER_NORM, MAT, N_RNN, RODE, USE_RNN, WIDTHS
 from modules.coordination_options import GRAPH
 from modules.entities.options import NET
-from utils.config.options import SHAPES, STEPS, WIDTH, Option
+from utils.config.options import SHAPES, WIDTH, Option
 from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("agent")
@@ -316,12 +316,7 @@ REGISTRY.declare(
     memory=True,
     sees_rows=True,
     controllers=("rode_mac",),
-    options={
-        **WIDTHS,
-        "n_role_clusters": Option(3, "roles, into which actions are divided", at_least=1, at_most=64, resume=SHAPES),
-        "role_interval": Option(5, "steps for which agents keep a role", at_least=1, at_most=STEPS),
-        "action_latent_dim": Option(20, "numbers of an action's vector", at_least=1, at_most=WIDTH, resume=SHAPES),
-    },
+    options=WIDTHS | RODE,
 )
 REGISTRY.declare(
     "conv",

@@ -1,6 +1,6 @@
 """The config keys that several agents read, and those of agents that have many."""
 
-from utils.config.options import COPIES, SHAPES, SHARED, WIDTH, Option
+from utils.config.options import COPIES, SHAPES, SHARED, STEPS, WIDTH, Option
 
 WIDTHS = {
     "rnn_hidden_dim": Option(SHARED, "units of the agent's hidden layers", at_least=1, at_most=WIDTH, resume=SHAPES)
@@ -62,4 +62,9 @@ IQN = {
     ),
     "value_min": Option(-10.0, "categorical: the least value"),
     "value_max": Option(10.0, "categorical: the largest value"),
+}
+RODE = {
+    "n_role_clusters": Option(3, "roles, into which actions are divided", at_least=1, at_most=64, resume=SHAPES),
+    "role_interval": Option(5, "steps for which agents keep a role", at_least=1, at_most=STEPS),
+    "action_latent_dim": Option(20, "numbers of an action's vector", at_least=1, at_most=WIDTH, resume=SHAPES),
 }
