@@ -242,6 +242,22 @@ def test_actions_come_from_what_becomes_of_tokens():
         th.testing.assert_close(outputs[p], th.stack([wait, *attacks, stop]))
 
 
+@pytest.mark.parametrize("name", OURS)
+def test_memories_are_handed_on_from_step_to_step(name):
+    """Of episodes of 3, 2 and 1 steps: a sequence is as one step after another."""
+    agent, sizes = agent_of(name), [6, 4, 2]
+    hidden = agent.init_hidden().expand(6, -1)
+    steps = [seen_by_agents()[:size] + 0.1 * t for t, size in enumerate(sizes)]
+    encoded = agent.encode(StepInputs({"obs": th.cat(steps)}, None))
+    outputs, states = agent.sequence(encoded, sizes, hidden)
+    expected = []
+    for obs in steps:
+        found, hidden = agent(StepInputs({"obs": obs}, None), hidden[: len(obs)])
+        expected.append((found, hidden))
+    th.testing.assert_close(outputs, th.cat([found for found, _ in expected]))
+    th.testing.assert_close(states.view(12, -1), th.cat([state for _, state in expected]).view(12, -1))
+
+
 def test_weights_are_tokens_that_are_handed_on():
     mixer, states, (qs, memory) = mixer_of("transf"), states_of(), inputs_of("transf")
     found, w = mixer(qs, states, memory), mixer.state_dict()
