@@ -48,8 +48,8 @@ SEES = {
         "does not say what its numbers and actions mean: it has no meaning() (docs/fields.md)",
     ),
 }
-# the same of mixers
-MIXES = {
+# the same of mixers and critics
+STATES = {
     "needs_state_entities": (
         lambda spec: bool(getattr(spec.env_info.get("meaning"), "state", ())),
         "does not say which entities its state has (meaning(), docs/fields.md)",
@@ -87,7 +87,7 @@ def check_requirements(spec: EnvSpec, config: Mapping[str, Any]) -> None:
             what it does not see.
     """
     parts = ChosenParts(config)
-    for kind, traits in (("agent", SEES), ("mixer", MIXES)):
+    for kind, traits in (("agent", SEES), ("mixer", STATES), ("critic", STATES)):
         for trait, (shows, what) in traits.items():
             if parts.traits(kind).get(trait) and not shows(spec):
                 raise ConfigError(f"{kind}={config[kind]}: the environment {what}.")

@@ -39,7 +39,11 @@ class KindEmbedding(nn.Module):
 
     def forward(self, entities: Mapping[str, th.Tensor]) -> list[th.Tensor]:
         """Of each kind `[rows, N, features]` -> tokens of each, `[rows, N, D]`."""
-        return [getattr(self, _named(kind))(x) for kind, x in entities.items()]
+        return [self.of(kind)(x) for kind, x in entities.items()]
+
+    def of(self, kind: str) -> nn.Module:
+        """The layer of a kind."""
+        return getattr(self, _named(kind))
 
 
 class EntityAttention(nn.Module):

@@ -73,6 +73,14 @@ def test_mixers_of_entities_need_a_state_of_them(meaning, mixer):
         check_requirements(spec, config)
 
 
+def test_a_critic_of_entities_needs_a_state_of_them():
+    config = {"env": "skirmish", "mac": "policy_mac", "learner": "ppo_learner", "critic": "state_entities"}
+    spec = pymarl_spec({**SIZES, "meaning": Meaning(())})
+    with pytest.raises(ConfigError, match="critic=state_entities: the environment does not say which entities its"):
+        check_requirements(spec, config)
+    check_requirements(spec, config | {"critic": "state"})
+
+
 @pytest.mark.parametrize(
     ("agent", "field", "warned"),
     [

@@ -16,7 +16,7 @@ from utils.meanings import ALLY, ENEMY, OWN, SURROUNDINGS, Action, Columns, Grou
 
 AGENTS = [name for name in REGISTRY if REGISTRY.entry(name).traits.get("needs_meaning")]
 # those that PyMARL3 has, too
-THEIRS = [name for name in AGENTS if name not in ("entity_attend_rnn", "transf")]
+THEIRS = [name for name in AGENTS if name not in ("entity_attend_rnn", "transf", "pooled_rnn")]
 # where enemies, 3 of 2 features, and allies, 2 of 3 features, are among 16 numbers; actions are not in order, either
 ENEMIES, ALLIES, ITSELF = [[1, 0], [4, 5], [14, 15]], [[6, 7, 8], [9, 10, 11]], [2, 3, 12, 13]
 ATTACKS = [3, 1, 5]

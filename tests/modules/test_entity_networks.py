@@ -10,13 +10,16 @@ from helpers import fill, make_args
 from modules.agents import REGISTRY as AGENTS
 from modules.attention import EntityAttention
 from modules.mixers import REGISTRY as MIXERS
+from modules.pooling import EntityPooling
+from modules.unshared import unshare
 from utils.errors import ConfigError
 from utils.meanings import AGENT, ALLY, ENEMY, ITSELF, LAST_ACTIONS, OWN, SURROUNDINGS, Action, Columns, Meaning
 
 SMALL = {"rnn_hidden_dim": 6, "attn_embed_dim": 8, "attn_heads": 2}
 SMALL |= {"hypernet_embed": 8, "mixing_embed_dim": 5, "mixer_heads": 2}
+SMALL |= {"pool_dim": 3, "critic_pool_dim": 3, "critic_hidden_dim": 5}
 SMALL |= {"transformer_embed_dim": 6, "transformer_heads": 2, "mixer_depth": 2}
-OURS = ("entity_attend_rnn", "transf")
+OURS = ("entity_attend_rnn", "transf", "pooled_rnn")
 STATE_MIXERS = ("flex_qmix", "transf")
 
 
@@ -120,6 +123,56 @@ def test_an_agent_attends_to_whom_it_sees(hidden):
             product = affine(w, "query_enemy", hidden_state) @ affine(w, "key_enemy", enemy) / 8**0.5
             expected.append(attack + product * one)
         th.testing.assert_close(outputs[p], th.stack([*expected, stop]))
+
+
+def pooled(w, name, entities):
+    """Of the lists of entities of two kinds, those that are there."""
+    found = []
+    for kind, rows in entities:
+        embedded = [affine(w, f"{name}.embedding.of_{kind}", x).relu() for x in rows] or [th.zeros(3)]
+        largest = [max(row[k] for row in embedded) for k in range(3)]
+        found += [sum(embedded) / len(embedded), th.stack(largest), th.tensor([len(rows) + 1.0]).log()]
+    return th.cat(found)
+
+
+def test_an_agent_pools_whom_it_sees():
+    agent, obs, memory = agent_of("pooled_rnn"), seen_by_agents(), th.randn(6, 6)
+    outputs, state = agent(StepInputs({"obs": obs}, None), memory)
+    w = agent.state_dict()
+    for p in range(6):
+        enemies = [obs[p, [k, k + 1]] for k in (1, 3, 5)]
+        seen = [x for x in enemies if x[0] > 0], [obs[p, [7, 8]]] if obs[p, 8] > 0 else []
+        known = pooled(w, "pool", zip((ENEMY, ALLY), seen, strict=True))
+        cell = th.nn.GRUCell(6, 6)
+        cell.load_state_dict({key.removeprefix("rnn."): x for key, x in w.items() if key.startswith("rnn.")})
+        hidden_state = cell(affine(w, "fc2", th.cat([obs[p, [0, 9]], known])).relu(), memory[p])
+        th.testing.assert_close(state[p], hidden_state)
+        wait, stop, attack = affine(w, "fc3", hidden_state)
+        keys = [affine(w, "pool.embedding.of_enemy", x).relu() * (x[0] > 0) for x in enemies]
+        products = [affine(w, "query_enemy", hidden_state) @ key / 3**0.5 for key in keys]
+        th.testing.assert_close(outputs[p], th.stack([wait, *(attack + x for x in products), stop]))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_embeddings_of_all_rows_at_once_are_those_of_the_seen_ones(shared, monkeypatch):
+    """Where not to wait for a GPU, rows of nobody are computed and struck out."""
+    pool, there = EntityPooling({ENEMY: 2, ALLY: 4}, 3), th.rand(6, 5) > 0.5
+    there[2], there[3] = False, True
+    if not shared:
+        unshare(pool, 2, "agents")
+    entities = {ENEMY: th.randn(3, 6, 2), ALLY: th.randn(2, 6, 4)}
+    found, embedded = pool(entities, there)
+    parts = []
+    for kind, here in ((ENEMY, there[:, :3]), (ALLY, there[:, 3:])):
+        e = (pool.embedding.of(kind)(entities[kind]).relu() * here.T.unsqueeze(2)).transpose(0, 1)
+        th.testing.assert_close(embedded[kind], e)
+        parts += [
+            e.sum(1) / here.sum(1, keepdim=True).clamp(min=1),
+            e.amax(1),
+            here.sum(1, keepdim=True).float().log1p(),
+        ]
+    th.testing.assert_close(found, th.cat(parts, 1))
+    assert not found[2].any() and pool.outputs == found.size(1)
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -150,6 +150,7 @@ VALUES = [
     if critics.entry(name).traits["values"] == "states"
     and "share_critic_params" in critics.entry(name).options
     and not critics.entry(name).traits.get("memory")
+    and not critics.entry(name).traits.get("needs_state_entities")
 ]
 
 

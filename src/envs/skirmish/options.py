@@ -6,6 +6,7 @@ from typing import Any
 
 from envs.contract.arguments import require_choice, require_numbers
 from envs.contract.reaches import OF_ALL, REPLAYS, nowhere, numbers_of
+from envs.skirmish.map_choice import CHOICES, IN_TURN
 from envs.skirmish.maps import SMACV2_MAPS, SMACV2_TYPES, map_names
 from utils.config.reach import Reach
 from utils.errors import ConfigError
@@ -82,6 +83,7 @@ class Options:
     action_mask: bool = True
     # Skirmish
     observation: str = "flat"
+    map_choice: str = IN_TURN
     fix_quirks: bool = False
     rules: int = RULES
     test_mode: bool = False  # set by Muster: whether these battles are those of tests
@@ -105,6 +107,7 @@ class Options:
         require_plain_name("env_args.replay_prefix", self.replay_prefix)
         require_choice("env_args.difficulty", self.difficulty, DIFFICULTIES)
         require_choice("env_args.observation", self.observation, OBSERVATIONS)
+        require_choice("env_args.map_choice", self.map_choice, CHOICES)
         if self.observation == "entities":
             self._check_entities()
         if self.rules != RULES:
@@ -231,5 +234,5 @@ REACHES: Mapping[str, Reach] = {
     **OF_ALL,
     **REPLAYS,
     **numbers_of(Options),
-    **nowhere("map_name difficulty game_version capability_config observation place"),
+    **nowhere("map_name difficulty game_version capability_config observation map_choice place"),
 }

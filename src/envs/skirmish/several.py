@@ -11,6 +11,7 @@ from envs.contract.seeds import SEED_LIMIT, copies_seeds
 from envs.skirmish.batch import BatchedSkirmish
 from envs.skirmish.contract import ally_state_names, enemy_state_names
 from envs.skirmish.entities import ENEMY, FIXED, TYPES, EntityView, fields_of, shown_of
+from envs.skirmish.map_choice import IN_TURN, MapChoice
 from envs.skirmish.maps import Map
 from envs.skirmish.meaning import state_of_units
 from envs.skirmish.options import args_by_map
@@ -34,8 +35,8 @@ class Ends(NamedTuple):
 class BattlesOnMaps:
     """B battles that one call steps. Shapes: N agents, M enemies and A actions are those of the largest maps.
 
-    Environment i of the c that play the list together plays entry i + k c of it (from the start again after its end) as
-    episode k. Episode k of an environment is the one that it would play as the k-th on that map alone.
+    `MapChoice` says on which map each plays. Episode k of an environment is the one that it would play as the k-th on
+    that map alone.
 
     Rows of agents, allies and enemies that a map lacks are zeros; these agents are not `present`, and their only legal
     action is 0. Action 6 + e attacks enemy e on every map, and 6 + M + k heals row k of the allies.
@@ -57,10 +58,10 @@ class BattlesOnMaps:
         **env_args: Any,
     ):
         self.batch_size = batch_size
-        self._places = [(b, batch_size, b) for b in range(batch_size)] if place is None else list(place)
+        places = [(b, batch_size, b) for b in range(batch_size)] if place is None else list(place)
         args = args_by_map(env_args)
         self.maps = list(args)
-        self._order = [self.maps.index(name) for name in env_args["map_name"]]
+        order = [self.maps.index(name) for name in env_args["map_name"]]
         self.battles = [BatchedSkirmish(batch_size, seed=0, threads=threads, **own) for own in args.values()]
         more = [name for battles in self.battles for name in shown_of(battles.scenario)]
         self.views = [EntityView(one.scenario, one.map, one.game.types, more) for one in self.battles]
@@ -71,6 +72,8 @@ class BattlesOnMaps:
         self.n_actions = FIXED + self.n_enemies + heals
         self.episode_limit = max(one.episode_limit for one in self.battles)
         self.options = self.battles[0].options
+        how = IN_TURN if env_args.get("test_mode") else self.options.map_choice
+        self._choice = MapChoice(order, places, how)
         self._observations = {path: np.zeros(shape, dtype) for path, (shape, dtype) in self._layout().items()}
         self._playing = np.zeros(batch_size, dtype=np.int64)
         self._episode = np.full(batch_size, -1, dtype=np.int64)
@@ -107,6 +110,7 @@ class BattlesOnMaps:
         seeds = copies_seeds(secrets.randbelow(SEED_LIMIT) if seed is None else seed, self.batch_size)
         for battles in self.battles:
             battles.seed(seeds)
+        self._choice.seed(seeds)
         self._episode[:] = -1
 
     def map_of(self, b: int) -> str:
@@ -122,8 +126,7 @@ class BattlesOnMaps:
         for b in np.flatnonzero(which).tolist():
             self.battles_of(b).state.battle["ended"][b] = 1  # it may have been in the middle
             self._episode[b] += 1
-            number, copies, _ = self._places[b]
-            self._playing[b] = self._order[(number + int(self._episode[b]) * copies) % len(self._order)]
+            self._playing[b] = self._choice.of(b, int(self._episode[b]))
         for m, battles in enumerate(self.battles):
             here = which & (self._playing == m)
             if here.any():
@@ -138,6 +141,8 @@ class BattlesOnMaps:
                 outputs = battles.step(self._orders(m, actions[:, : battles.n_agents]))
                 for all_maps, own in zip(ends, (outputs.reward, outputs.terminated, outputs.truncated), strict=True):
                     all_maps[here] = own[here]
+                ended = np.flatnonzero(here & outputs.terminated)
+                self._choice.ended(m, ended, outputs.battle_won[ended])
         return ends
 
     def _orders(self, m: int, actions: np.ndarray) -> np.ndarray:
@@ -191,7 +196,8 @@ class BattlesOnMaps:
     def state_dict(self) -> dict[str, Any]:
         """Copies of everything that a step reads: all battles continue identically from them."""
         kept = {name: one.state_dict() for name, one in zip(self.maps, self.battles, strict=True)}
-        return {"maps": kept, "playing": self._playing.copy(), "episode": self._episode.copy()}
+        counts = {"playing": self._playing.copy(), "episode": self._episode.copy()}
+        return {"maps": kept, **counts, "choice": self._choice.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from where `state_dict` was taken, in a batch of the same size on the same maps. Raises ValueError:
@@ -204,6 +210,7 @@ class BattlesOnMaps:
         for name, battles in zip(self.maps, self.battles, strict=True):
             battles.load_state_dict(state["maps"][name])
         self._playing[:], self._episode[:] = state["playing"], state["episode"]
+        self._choice.load_state_dict(state["choice"])
 
     def stats(self) -> dict[str, float]:
         """SMAC's statistics over all finished episodes on all maps."""

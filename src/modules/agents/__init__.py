@@ -201,6 +201,19 @@ REGISTRY.declare(
     },
 )
 REGISTRY.declare(
+    "pooled_rnn",
+    "modules.agents.pooled_agent:PooledAgent",
+    "mean and largest of the entities that it sees, whatever their number and order; GRU cell",
+    memory=True,
+    needs_meaning=True,
+    options={
+        **WIDTHS,
+        "pool_dim": Option(
+            32, "numbers of an entity that agent=pooled_rnn pools", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+    },
+)
+REGISTRY.declare(
     "deepset_rnn",
     "modules.agents.deepset_agent:DeepSetAgent",
     "a sum over entities, each through a layer of its kind, so that their order does not matter; GRU cell (deep sets)",

@@ -122,6 +122,19 @@ REGISTRY.declare(
     values="states",
 )
 REGISTRY.declare(
+    "state_entities",
+    "modules.critics.state_entities:StateEntitiesCritic",
+    "values of an agent and of the state's entities, pooled, whatever their number",
+    options={
+        **VALUES,
+        "critic_pool_dim": Option(
+            32, "numbers of an entity that critic=state_entities pools", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+    },
+    values="states",
+    needs_state_entities=True,
+)
+REGISTRY.declare(
     "q_own",
     "modules.critics.action_values:ActionValueCritic",
     "values of an agent's observation and action (DDPG, TD3, SAC)",

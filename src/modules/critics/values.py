@@ -53,13 +53,18 @@ class ValueCritic(nn.Module):
         actors = 1 if self.own_last_actions else self.n_agents
         sizes["last_actions"] = sum(prod(shape_of(scheme[key])) for key in self._actions) * actors
         # the parts that differ between agents
-        self._of_agent = ("obs", "last_actions") if self.own_last_actions else ("obs",)
+        self._of_agent = {"obs", "last_actions"} if self.own_last_actions else {"obs"}
+        sizes |= self._add_parts()
         self._sizes = [sizes[part] for part in self._parts] + ([self.n_agents] if self._agent_id else [])
         self._build_layers(sum(self._sizes), args.critic_hidden_dim)
         if not args.share_critic_params:
             unshare(self, self.n_agents, "critics")
         if args.orthogonal_init:
             self._initialise()
+
+    def _add_parts(self) -> dict[str, int]:
+        """The sizes of parts that are made of fields; builds what makes them."""
+        return {}
 
     def _build_layers(self, inputs: int, width: int) -> None:
         normalised, recurrent = self.args.critic_layer_norm, self.args.critic_rnn
@@ -125,12 +130,16 @@ class ValueCritic(nn.Module):
         x: Any = self.fc1.bias
         for part, of_part in zip(self._parts, weights, strict=False):
             if part in self._of_agent:
-                x = x + linear(self._joined(field, self._read[part], lead + 1), of_part)
+                x = x + linear(self._numbers(part, field, lead + 1), of_part)
             else:  # what all agents share passes the first layer once
-                x = x + linear_for_all(self._joined(field, self._read[part], lead), of_part)
+                x = x + linear_for_all(self._numbers(part, field, lead), of_part)
         if self._agent_id:
             x = x + of_own_id(weights[-1])
         return x
+
+    def _numbers(self, part: str, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
+        """What a part has, `[*steps, size]`, or `[*steps, n, size]` of each agent."""
+        return self._joined(field, self._read[part], lead)
 
     def _joined(self, field: Callable[[str], th.Tensor], keys: list[str], lead: int) -> th.Tensor:
         parts = [as_seen(self._scheme.get(key, {}), field(key)).flatten(lead) for key in keys]

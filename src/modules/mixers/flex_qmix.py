@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from modules.attention import EntityAttention, KindEmbedding
 from modules.mixers import REGISTRY
 from modules.mixers.qmix import monotonic_mix
-from modules.mixers.state_entities import StateEntities
+from modules.state_entities import StateEntities
 from utils.config.merging import with_defaults
 
 
@@ -29,7 +29,7 @@ class FlexQMixer(nn.Module):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.n_agents = args.n_agents
-        self.entities = StateEntities("flex_qmix", args)
+        self.entities = StateEntities("mixer=flex_qmix", args)
         self.hyper_w_1, self.hyper_w_final, self.hyper_b_1, self.V = (
             AttentionHypernet(self.entities.features, args) for _ in range(4)
         )

@@ -9,7 +9,7 @@ import torch.nn as nn
 from modules.attention import Block, KindEmbedding
 from modules.mixers import REGISTRY
 from modules.mixers.qmix import monotonic_mix, positive
-from modules.mixers.state_entities import StateEntities
+from modules.state_entities import StateEntities
 from utils.config.merging import with_defaults
 
 
@@ -33,7 +33,7 @@ class TransfMixer(nn.Module):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.n_agents, self.size = args.n_agents, args.transformer_embed_dim
-        self.entities = StateEntities("transf", args)
+        self.entities = StateEntities("mixer=transf", args)
         self.embedding = KindEmbedding(self.entities.features, self.size)
         self.blocks = nn.ModuleList(Block(self.size, args.mixer_heads) for _ in range(args.mixer_depth))
         self.hyper_b2 = nn.Linear(self.size, 1)

@@ -53,6 +53,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "values": 'the values that it has: "states", "actions", "joint_actions" or another kind',
         "of_mac": "it is a part of the controller's network",
         "memory": "it remembers earlier steps, whatever critic_rnn says",
+        "needs_state_entities": "the environment's meaning() says which entities the state has",
         "takes": _TAKES,
     },
     "intrinsic reward": {"logs": "the statistics that it adds, and their meaning (learners/logged.py)"},

@@ -17,7 +17,7 @@ class StateEntities(GroupColumns):
     entity.
 
     Args:
-        mixer: its name, for messages.
+        reader: who reads them, for messages: "mixer=transf".
         args: `meaning`, `n_agents`, `state_shape`.
 
     Attributes:
@@ -28,19 +28,19 @@ class StateEntities(GroupColumns):
         ConfigError: the environment declares no entities of its state, not each agent, or numbers that are not there.
     """
 
-    def __init__(self, mixer: str, args: Any):
+    def __init__(self, reader: str, args: Any):
         super().__init__()
         groups = () if args.meaning is None else args.meaning.entities
         if not groups or groups[0].kind != AGENT or groups[0].rows != args.n_agents:
-            raise ConfigError(f"mixer={mixer}: the environment does not say which entities its state has {WHERE}.")
+            raise ConfigError(f"{reader}: the environment does not say which entities its state has {WHERE}.")
         size = int(np.prod(args.state_shape))
         if (last := max(column for group in groups for row in group.columns for column in row)) >= size:
-            raise ConfigError(f"mixer={mixer}: meaning() names number {last} of a state of {size} numbers.")
+            raise ConfigError(f"{reader}: meaning() names number {last} of a state of {size} numbers.")
         self._places: dict[str, list[Place]] = {}
         self.features: dict[str, int] = {}
         for group in groups:
             if self.features.setdefault(group.kind, len(group.features)) != len(group.features):
-                raise ConfigError(f"mixer={mixer}: groups of the kind '{group.kind}' have different features.")
+                raise ConfigError(f"{reader}: groups of the kind '{group.kind}' have different features.")
             self._places.setdefault(group.kind, []).append(self.place(group))
         self.size = sum(group.rows for group in groups)
 
