@@ -30,12 +30,13 @@ class KindEmbedding(nn.Module):
     Args:
         features: of each kind, how many an entity has.
         size: D.
+        bias: whether layers have one.
     """
 
-    def __init__(self, features: Mapping[str, int], size: int):
+    def __init__(self, features: Mapping[str, int], size: int, bias: bool = True):
         super().__init__()
         for kind, width in features.items():
-            self.add_module(_named(kind), nn.Linear(width, size))
+            self.add_module(_named(kind), nn.Linear(width, size, bias=bias))
 
     def forward(self, entities: Mapping[str, th.Tensor]) -> list[th.Tensor]:
         """Of each kind `[rows, N, features]` -> tokens of each, `[rows, N, D]`."""

@@ -41,7 +41,8 @@ class GroupColumns(nn.Module):
     def rows_of(self, flat: Mapping[str, th.Tensor], places: Sequence[Place]) -> th.Tensor:
         """The entities of groups with the same features, `[rows, N, features]`: first, so that agents stand where
         weights of each agent's own expect them (`modules.unshared`)."""
-        return th.cat([self.numbers(flat, at).unflatten(1, at.shape) for at in places], 1).transpose(0, 1)
+        parts = [self.numbers(flat, at).unflatten(1, at.shape) for at in places]
+        return (parts[0] if len(parts) == 1 else th.cat(parts, 1)).transpose(0, 1)
 
 
 def rows_there(places: Sequence[Place], rows: th.Tensor) -> th.Tensor:

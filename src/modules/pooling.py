@@ -1,6 +1,6 @@
 """What entities of any number have in common: pooled embeddings (deep sets; PointNet, Qi et al. 2017)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch as th
 import torch.nn as nn
@@ -16,37 +16,44 @@ class EntityPooling(nn.Module):
     Args:
         features: of each kind, how many an entity has.
         size: K, the numbers of e(x).
+        targets: kinds whose entities get a key, `key_size` numbers D that are linear in e(x).
 
     Attributes:
         outputs: how many numbers it gives.
     """
 
-    def __init__(self, features: Mapping[str, int], size: int):
+    def __init__(self, features: Mapping[str, int], size: int, targets: Sequence[str] = (), key_size: int = 0):
         super().__init__()
         self.embedding = KindEmbedding(features, size)
-        self._size = size
+        self.keys = KindEmbedding(dict.fromkeys(targets, size), key_size, bias=False)
+        self._targets = targets
         self.outputs = len(features) * (2 * size + 1)
 
     def forward(self, entities: Mapping[str, th.Tensor], there: th.Tensor) -> tuple[th.Tensor, dict[str, th.Tensor]]:
         """Of entities by kind `[rows, N, features]` that are `there`, bool `[N, E]`, one kind after another:
 
         Returns:
-            the pooled numbers, `[N, outputs]`, and e(x) by kind, `[N, rows, K]`, zeros where nobody is there.
+            the pooled numbers, `[N, outputs]`, and the keys of the kinds that have some, `[N, rows * D]`, zeros where
+            nobody is there.
         """
-        parts, embedded = [], {}
+        parts, keys = [], {}
         present = there.split([len(x) for x in entities.values()], 1)
         for (kind, x), here in zip(entities.items(), present, strict=True):
-            count = here.sum(1, keepdim=True).to(x.dtype)
-            embedded[kind] = e = self._embedded(kind, x, here)
-            # e(x) is never negative, so that zeros do not count
-            parts += [e.sum(1) / count.clamp(min=1), e.max(1)[0], count.log1p()]
-        return th.cat(parts, 1), embedded
-
-    def _embedded(self, kind: str, x: th.Tensor, here: th.Tensor) -> th.Tensor:
-        layer = self.embedding.of(kind)
-        if x.device.type != "cpu" or not isinstance(layer, nn.Linear):
-            return F.relu(layer(x)).transpose(0, 1) * here.unsqueeze(2)
-        # on the CPU, rows that are empty take no time; on a GPU, counting them would wait for it
-        seen = here.flatten().nonzero().squeeze(1)
-        e = F.relu(layer(x.transpose(0, 1).flatten(0, 1).index_select(0, seen)))
-        return e.new_zeros(here.numel(), self._size).index_copy(0, seen, e).unflatten(0, here.shape)
+            layer, count = self.embedding.of(kind), here.sum(1)
+            # on the CPU, rows of nobody take no time; on a GPU, to count them would wait for it
+            if x.device.type == "cpu" and isinstance(layer, nn.Linear):
+                seen = here.flatten().nonzero().squeeze(1)
+                e = F.relu(layer(x.transpose(0, 1).flatten(0, 1).index_select(0, seen)))
+                total, largest = (th.segment_reduce(e, how, lengths=count, initial=0) for how in ("sum", "max"))
+                if kind in self._targets:
+                    known = self.keys.of(kind)(e)
+                    empty = known.new_zeros(here.numel(), known.size(1))
+                    keys[kind] = empty.index_copy(0, seen, known).view(len(here), -1)
+            else:
+                e = F.relu(layer(x)) * here.T.unsqueeze(2)
+                total, largest = e.sum(0), e.amax(0)  # which zeros do not change: e(x) is never negative
+                if kind in self._targets:
+                    keys[kind] = self.keys.of(kind)(e).transpose(0, 1).flatten(1)
+            many = count.unsqueeze(1).to(x.dtype)
+            parts += [total / many.clamp(min=1), largest, many.log1p()]
+        return th.cat(parts, 1), keys

@@ -17,7 +17,7 @@ from utils.meanings import AGENT, ALLY, ENEMY, ITSELF, LAST_ACTIONS, OWN, SURROU
 
 SMALL = {"rnn_hidden_dim": 6, "attn_embed_dim": 8, "attn_heads": 2}
 SMALL |= {"hypernet_embed": 8, "mixing_embed_dim": 5, "mixer_heads": 2}
-SMALL |= {"pool_dim": 3, "critic_pool_dim": 3, "critic_hidden_dim": 5}
+SMALL |= {"pool_dim": 3, "key_dim": 2}
 SMALL |= {"transformer_embed_dim": 6, "transformer_heads": 2, "mixer_depth": 2}
 OURS = ("entity_attend_rnn", "transf", "pooled_rnn")
 STATE_MIXERS = ("flex_qmix", "transf")
@@ -148,31 +148,32 @@ def test_an_agent_pools_whom_it_sees():
         hidden_state = cell(affine(w, "fc2", th.cat([obs[p, [0, 9]], known])).relu(), memory[p])
         th.testing.assert_close(state[p], hidden_state)
         wait, stop, attack = affine(w, "fc3", hidden_state)
-        keys = [affine(w, "pool.embedding.of_enemy", x).relu() * (x[0] > 0) for x in enemies]
-        products = [affine(w, "query_enemy", hidden_state) @ key / 3**0.5 for key in keys]
+        embedded = [affine(w, "pool.embedding.of_enemy", x).relu() * (x[0] > 0) for x in enemies]
+        keys = [affine(w, "pool.keys.of_enemy", x) for x in embedded]
+        products = [affine(w, "query_enemy", hidden_state) @ key / 2**0.5 for key in keys]
         th.testing.assert_close(outputs[p], th.stack([wait, *(attack + x for x in products), stop]))
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_embeddings_of_all_rows_at_once_are_those_of_the_seen_ones(shared, monkeypatch):
+def test_pools_of_all_rows_at_once_are_those_of_the_seen_ones(shared):
     """Where not to wait for a GPU, rows of nobody are computed and struck out."""
-    pool, there = EntityPooling({ENEMY: 2, ALLY: 4}, 3), th.rand(6, 5) > 0.5
+    pool, there = EntityPooling({ENEMY: 2, ALLY: 4}, 3, [ALLY], 2), th.rand(6, 5) > 0.5
     there[2], there[3] = False, True
     if not shared:
         unshare(pool, 2, "agents")
     entities = {ENEMY: th.randn(3, 6, 2), ALLY: th.randn(2, 6, 4)}
-    found, embedded = pool(entities, there)
+    found, keys = pool(entities, there)
     parts = []
     for kind, here in ((ENEMY, there[:, :3]), (ALLY, there[:, 3:])):
         e = (pool.embedding.of(kind)(entities[kind]).relu() * here.T.unsqueeze(2)).transpose(0, 1)
-        th.testing.assert_close(embedded[kind], e)
         parts += [
             e.sum(1) / here.sum(1, keepdim=True).clamp(min=1),
             e.amax(1),
             here.sum(1, keepdim=True).float().log1p(),
         ]
     th.testing.assert_close(found, th.cat(parts, 1))
-    assert not found[2].any() and pool.outputs == found.size(1)
+    th.testing.assert_close(keys[ALLY], pool.keys.of(ALLY)(e.transpose(0, 1)).transpose(0, 1).flatten(1))
+    assert not found[2].any() and pool.outputs == found.size(1) and list(keys) == [ALLY]
 
 
 @pytest.mark.parametrize("name", OURS)

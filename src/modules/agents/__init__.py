@@ -211,6 +211,7 @@ REGISTRY.declare(
         "pool_dim": Option(
             32, "numbers of an entity that agent=pooled_rnn pools", at_least=1, at_most=WIDTH, resume=SHAPES
         ),
+        "key_dim": Option(16, "numbers of a target's key (agent=pooled_rnn)", at_least=1, at_most=WIDTH, resume=SHAPES),
     },
 )
 REGISTRY.declare(

@@ -16,8 +16,8 @@ from utils.config.merging import with_defaults
 class PooledAgent(TargetsByKeys):
     """Its own numbers and the pooled entities that it sees -> linear layer -> GRU cell -> outputs.
 
-    Neither the order of entities matters nor rows that are empty, and weights fit any number of them. The key of a
-    target is its embedding. See `EntityPooling`, `TargetsByKeys`; K = `pool_dim`, H = `rnn_hidden_dim`.
+    Neither the order of entities matters nor rows that are empty, and weights fit any number of them. See
+    `EntityPooling`, `TargetsByKeys`; K = `pool_dim`, D = `key_dim`, H = `rnn_hidden_dim`.
 
     Args:
         input_shape: of each part of the inputs, by name.
@@ -29,13 +29,13 @@ class PooledAgent(TargetsByKeys):
     def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any):
         args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         seen = SeenEntities("pooled_rnn", input_shape, args, masked=True)
-        super().__init__(args, seen, args.pool_dim)
-        self.pool = EntityPooling(seen.features, args.pool_dim)
+        super().__init__(args, seen, args.key_dim)
+        self.pool = EntityPooling(seen.features, args.pool_dim, seen.targeted, args.key_dim)
         self.add_outputs(seen.own + self.pool.outputs)
 
     def encode(self, inputs: Any) -> th.Tensor:
-        """Of P agents, what enters the cell, and the keys of targets, `[P, H + targets * K]`."""
+        """Of P agents, what enters the cell, and the keys of targets, `[P, H + targets * D]`."""
         own, entities = self.seen.split(inputs)
-        pooled, embedded = self.pool(entities, self.seen.there(own, entities)[:, 1:])
-        keys = (embedded[kind].flatten(1) for kind in self.seen.targeted)
-        return th.cat([F.relu(self.fc2(th.cat([own, pooled], 1))), *keys], 1)
+        pooled, keys = self.pool(entities, self.seen.there(own, entities)[:, 1:])
+        of_targets = (keys[kind] for kind in self.seen.targeted)
+        return th.cat([F.relu(self.fc2(th.cat([own, pooled], 1))), *of_targets], 1)

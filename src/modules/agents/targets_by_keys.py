@@ -50,6 +50,6 @@ class TargetsByKeys(Agent):
         values = []
         for kind, key, base in zip(targeted, keys, of_kinds, strict=True):
             query = getattr(self, named("query", kind))(hidden)
-            products = (key.unflatten(1, (-1, width)) @ query.unsqueeze(2)).squeeze(2)
+            products = (key.unflatten(1, (-1, width)) * query.unsqueeze(1)).sum(2)
             values.append(base + products / width**0.5)
         return self.seen.outputs(fixed, values), hidden
