@@ -9,7 +9,7 @@ import pymarl3_equals
 from controllers.inputs import StepInputs
 from helpers import fill, make_args
 from modules.agents import REGISTRY
-from modules.agents.seen_entities import SeenEntities
+from modules.seen_entities import SeenEntities
 from muster.testing import check_agent, random_batch
 from utils.errors import ConfigError
 from utils.meanings import ALLY, ENEMY, OWN, SURROUNDINGS, Action, Columns, Group, Meaning
@@ -249,13 +249,13 @@ def test_declarations_that_do_not_say_enough_are_refused(groups, words):
     meaning = groups and Meaning(tuple(groups), (Action("wait"),))
     args = SimpleNamespace(meaning=meaning, n_agents=2, n_actions=1)
     with pytest.raises(ConfigError, match=f"agent=own: .*{words}"):
-        SeenEntities("own", {"obs": (2,), **({"x": (1,)} if groups and len(groups) > 1 else {})}, args)
+        SeenEntities("agent=own", {"obs": (2,), **({"x": (1,)} if groups and len(groups) > 1 else {})}, args)
 
 
 def test_targets_of_healers_are_refused():
     meaning = Meaning((Group(OWN, "obs", ("a",), ((0,),)),), (Action("0", None, ("agent", 0)),))
     with pytest.raises(ConfigError, match=r"env_args\.observation=entities"):
-        SeenEntities("own", {"obs": (1,)}, SimpleNamespace(meaning=meaning, n_agents=1, n_actions=1))
+        SeenEntities("agent=own", {"obs": (1,)}, SimpleNamespace(meaning=meaning, n_agents=1, n_actions=1))
 
 
 def test_one_kind_may_be_in_several_fields():
@@ -266,7 +266,7 @@ def test_one_kind_may_be_in_several_fields():
         SimpleNamespace(meaning=Meaning(groups, (Action("eat", ("food", 2)), Action("wait"))), n_agents=1, n_actions=3),
     )
     inputs = SimpleNamespace(observations={"obs": th.tensor([[1.0, 2.0]]), "more": th.tensor([[3.0]])}, others=None)
-    own, entities = seen.split(inputs)
+    own, entities = seen.split(inputs.observations)
     assert own.shape == (1, 0) and entities["food"].flatten().tolist() == [1, 2, 3]
     assert seen.fixed == 2 and seen.outputs(th.tensor([[8.0, 9.0]]), [entities["food"][..., 0].T]).tolist() == [
         [3, 8, 9]
@@ -278,8 +278,8 @@ def test_own_numbers_come_before_what_is_around_where_a_network_asks_for_it():
     args = SimpleNamespace(meaning=Meaning(groups, (Action("wait"),)), n_agents=1, n_actions=1)
     inputs = SimpleNamespace(observations={"obs": th.tensor([[1.0, 2.0]])}, others=th.tensor([[3.0]]))
     for own_first, expected in ((False, [1, 2, 3]), (True, [2, 1, 3])):
-        seen = SeenEntities("own", {"obs": (2,), "others": (1,)}, args, own_first)
-        assert seen.split(inputs)[0].flatten().tolist() == expected
+        seen = SeenEntities("agent=own", {"obs": (2,), "others": (1,)}, args, own_first)
+        assert seen.split(inputs.observations, inputs.others)[0].flatten().tolist() == expected
 
 
 @pytest.mark.parametrize(

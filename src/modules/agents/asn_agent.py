@@ -12,7 +12,7 @@ from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
 from modules.agents.pymarl3_names import rename
-from modules.agents.seen_entities import SeenEntities, named
+from modules.seen_entities import SeenEntities, named
 from utils.config.merging import with_defaults
 
 
@@ -35,7 +35,7 @@ class ASNAgent(Agent):
     def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.seen = seen = SeenEntities("asn_rnn", input_shape, args)
+        self.seen = seen = SeenEntities("agent=asn_rnn", input_shape, args)
         size = args.asn_hidden_size
         self._encoder("", sum(map(prod, input_shape.values())))
         for kind in seen.targeted:
@@ -50,7 +50,7 @@ class ASNAgent(Agent):
 
     def encode(self, inputs: Any) -> th.Tensor:
         """Of P agents, what enters the cells, `[P, (1 + targets) * D]`."""
-        entities = self.seen.split(inputs)[1] if self.seen.targeted else {}
+        entities = self.seen.split(inputs.observations, inputs.others)[1] if self.seen.targeted else {}
         parts = [self._part("fc2", "")(F.relu(inputs.through(self._part("fc1", ""))))]
         for kind in self.seen.targeted:
             x = self._part("fc2", kind)(F.relu(self._part("fc1", kind)(entities[kind])))

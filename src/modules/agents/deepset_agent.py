@@ -12,7 +12,7 @@ from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
 from modules.agents.made_outputs import output_layer, values_of_targets
 from modules.agents.pymarl3_names import embeddings_as_columns, rename
-from modules.agents.seen_entities import SeenEntities, named
+from modules.seen_entities import SeenEntities, named
 from utils.config.merging import with_defaults
 
 
@@ -35,7 +35,7 @@ class DeepSetAgent(Agent):
     def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.seen = seen = SeenEntities("deepset_rnn", input_shape, args)
+        self.seen = seen = SeenEntities("agent=deepset_rnn", input_shape, args)
         size, width = args.rnn_hidden_dim, args.hpn_hyper_dim
         self.fc1_own = nn.Linear(seen.own, size)
         for kind, features in seen.features.items():
@@ -54,7 +54,7 @@ class DeepSetAgent(Agent):
 
     def encode(self, inputs: Any) -> th.Tensor:
         """Of P agents, what enters the cell, and h(x) of each target, `[P, H + targets * K]`."""
-        own, entities = self.seen.split(inputs)
+        own, entities = self.seen.split(inputs.observations, inputs.others)
         # of the sum, in place of the sum of the layer's outputs
         of_kinds = (getattr(self, named("fc1", kind))(x.sum(0)) for kind, x in entities.items())
         embedded = sum(of_kinds, self.fc1_own(own))

@@ -8,9 +8,9 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.agents import REGISTRY
-from modules.agents.seen_entities import SeenEntities, named
 from modules.agents.targets_by_keys import TargetsByKeys
 from modules.attention import EntityAttention, KindEmbedding
+from modules.seen_entities import SeenEntities, named
 from utils.config.merging import with_defaults
 
 
@@ -29,7 +29,7 @@ class EntityAttendAgent(TargetsByKeys):
 
     def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any):
         args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        seen = SeenEntities("entity_attend_rnn", input_shape, args, masked=True)
+        seen = SeenEntities("agent=entity_attend_rnn", input_shape, args, masked=True)
         size = args.attn_embed_dim
         super().__init__(args, seen, size)
         self.fc1_own = nn.Linear(seen.own, size)
@@ -45,7 +45,7 @@ class EntityAttendAgent(TargetsByKeys):
         `inputs.kept`: what they look at, of themselves and of the entities that they see, bool `[P, 1 + entities]`; or
         None, at all.
         """
-        own, entities = self.seen.split(inputs)
+        own, entities = self.seen.split(inputs.observations, inputs.others)
         allowed = self.seen.there(own, entities)
         if inputs.kept is not None:
             allowed = allowed & inputs.kept

@@ -12,10 +12,10 @@ import torch.nn.functional as F
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
-from modules.agents.seen_entities import required_meaning
 from modules.entities.layout import Entities, Layout
 from modules.entities.options import checked_options
 from modules.entities.transformer import Transformer
+from modules.seen_entities import required_meaning
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
 from utils.meanings import ALLY, ENEMY, OWN
@@ -52,7 +52,7 @@ class EntityAttentionAgent(Agent):
         options = {"n_layer": args.n_layer, "n_head": args.n_head, "d_model": args.d_model, "d_qk": args.d_qk}
         self._kinds = [key for key in (OWN_PART, ALLIES, ENEMIES) if key in input_shape]
         self._enemies = input_shape[ENEMIES][0]
-        meaning = required_meaning("entity_attention", args)
+        meaning = required_meaning("agent=entity_attention", args)
         healing = meaning.targeting(ALLY, OWN)
         self._fixed, self._more = len(meaning.untargeted), args.n_actions - len(meaning.actions)
         self._targets = self._enemies + len(healing)
@@ -126,7 +126,7 @@ def _check(input_shape: Mapping[str, tuple[int, ...]], args: SimpleNamespace) ->
     ):
         if vars(args).get(key, wanted) != wanted:
             raise ConfigError(f"{agent}: set {key}={wanted}; {why}.")
-    meaning = required_meaning("entity_attention", args)
+    meaning = required_meaning("agent=entity_attention", args)
     order = [*meaning.untargeted, *meaning.targeting(ENEMY), *meaning.targeting(ALLY, OWN)]
     if order != list(range(len(meaning.actions))) or len(meaning.targeting(ENEMY)) != input_shape[ENEMIES][0]:
         raise ConfigError(

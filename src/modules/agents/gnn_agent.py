@@ -11,7 +11,7 @@ from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
 from modules.agents.pymarl3_names import embeddings_as_columns, rename
-from modules.agents.seen_entities import SeenEntities, named
+from modules.seen_entities import SeenEntities, named
 from utils.config.merging import with_defaults
 
 
@@ -33,7 +33,7 @@ class GNNAgent(Agent):
     def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.seen = seen = SeenEntities("gnn_rnn", input_shape, args)
+        self.seen = seen = SeenEntities("agent=gnn_rnn", input_shape, args)
         size = args.rnn_hidden_dim
         self.fc1_own = nn.Linear(seen.own, size)
         for kind, features in seen.features.items():
@@ -49,7 +49,7 @@ class GNNAgent(Agent):
 
     def encode(self, inputs: Any) -> th.Tensor:
         """Of P agents, what enters the cell, `[P, H]`."""
-        own, entities = self.seen.split(inputs)
+        own, entities = self.seen.split(inputs.observations, inputs.others)
         nodes = [getattr(self, named("fc1", kind))(x) for kind, x in entities.items()]
         x = F.relu(th.cat([self.fc1_own(own).unsqueeze(0), *nodes]))
         for layer in self.layers:

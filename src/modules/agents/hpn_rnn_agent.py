@@ -12,7 +12,7 @@ from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
 from modules.agents.made_outputs import output_layer, values_of_targets
 from modules.agents.pymarl3_names import embeddings_as_columns, rename
-from modules.agents.seen_entities import SeenEntities, named
+from modules.seen_entities import SeenEntities, named
 from modules.unshared import linear
 from utils.config.merging import with_defaults
 
@@ -43,7 +43,7 @@ class HPNAgent(Agent):
     def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.seen = seen = SeenEntities("hpn_rnn", input_shape, args)
+        self.seen = seen = SeenEntities("agent=hpn_rnn", input_shape, args)
         size, heads = args.rnn_hidden_dim, args.hpn_head_num
         self.fc1_own = nn.Linear(seen.own, size)
         for kind, features in seen.features.items():
@@ -71,7 +71,7 @@ class HPNAgent(Agent):
 
     def encode(self, inputs: Any) -> th.Tensor:
         """Of P agents, what enters the cell, and h(x) of each target, `[P, H + targets * K]`."""
-        own, entities = self.seen.split(inputs)
+        own, entities = self.seen.split(inputs.observations, inputs.others)
         embedded, targets = self.fc1_own(own), []
         for kind, x in entities.items():
             hidden = F.relu(self._hyper(kind)[0](x))

@@ -7,7 +7,7 @@ import torch.nn as nn
 
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
-from modules.agents.seen_entities import SeenEntities, named
+from modules.seen_entities import SeenEntities, named
 
 
 class TargetsByKeys(Agent):

@@ -8,8 +8,8 @@ import torch.nn as nn
 
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
-from modules.agents.seen_entities import SeenEntities, named
 from modules.attention import Block, KindEmbedding
+from modules.seen_entities import SeenEntities, named
 from utils.config.merging import with_defaults
 
 
@@ -32,7 +32,7 @@ class TransfAgent(Agent):
     def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.seen = seen = SeenEntities("transf", input_shape, args, masked=True)
+        self.seen = seen = SeenEntities("agent=transf", input_shape, args, masked=True)
         size = args.transformer_embed_dim
         self.own_embedding = nn.Linear(seen.own, size)
         self.embedding = KindEmbedding(seen.features, size)
@@ -47,7 +47,7 @@ class TransfAgent(Agent):
 
     def encode(self, inputs: Any) -> th.Tensor:
         """The tokens of P agents but that of their memory, then who is seen, `[P, (1 + entities) (D + 1)]`."""
-        own, entities = self.seen.split(inputs)
+        own, entities = self.seen.split(inputs.observations, inputs.others)
         tokens = th.cat([self.own_embedding(own).unsqueeze(0), *self.embedding(entities)])
         return th.cat([tokens.transpose(0, 1).flatten(1), self.seen.there(own, entities).to(tokens.dtype)], 1)
 

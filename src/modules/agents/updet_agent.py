@@ -9,8 +9,8 @@ import torch.nn as nn
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.pymarl3_names import rename
-from modules.agents.seen_entities import SeenEntities
 from modules.attention import Block
+from modules.seen_entities import SeenEntities
 from modules.unshared import linear
 from utils.config.merging import with_defaults
 
@@ -34,7 +34,7 @@ class UPDeTAgent(Agent):
     def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.seen = seen = SeenEntities("updet", input_shape, args, own_first=True)
+        self.seen = seen = SeenEntities("agent=updet", input_shape, args, own_first=True)
         size = args.transformer_embed_dim
         self.token_embedding = nn.Linear(max([seen.own, *seen.features.values()]), size)
         self.blocks = nn.ModuleList(Block(size, args.transformer_heads) for _ in range(args.transformer_depth))
@@ -48,7 +48,7 @@ class UPDeTAgent(Agent):
 
     def encode(self, inputs: Any) -> th.Tensor:
         """The tokens of P agents but that of their memory, `[P, (1 + entities) * D]`."""
-        own, entities = self.seen.split(inputs)
+        own, entities = self.seen.split(inputs.observations, inputs.others)
         layer = self.token_embedding
         tokens = [
             linear(x, layer.weight[..., : x.shape[-1]], layer.bias) for x in (own.unsqueeze(0), *entities.values())

@@ -124,7 +124,7 @@ REGISTRY.declare(
 REGISTRY.declare(
     "state_entities",
     "modules.critics.state_entities:StateEntitiesCritic",
-    "values of an agent and of the state's entities, pooled, whatever their number",
+    "values of the entities that an agent sees and those of the state, pooled, whatever their number",
     options={
         **VALUES,
         "critic_pool_dim": Option(

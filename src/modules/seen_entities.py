@@ -11,11 +11,11 @@ from utils.errors import ConfigError
 from utils.meanings import OF_ITSELF, Group, Meaning, require_one_target, seen_by_all
 
 
-def required_meaning(agent: str, args: Any) -> Meaning:
+def required_meaning(reader: str, args: Any) -> Meaning:
     """What the environment of a network declares. Raises ConfigError: nothing."""
     if args.meaning is None:
         raise ConfigError(
-            f"agent={agent}: the environment does not say what its observations and actions mean: it has no meaning() "
+            f"{reader}: the environment does not say what its observations and actions mean: it has no meaning() "
             "(docs/fields.md)."
         )
     return args.meaning
@@ -28,7 +28,7 @@ class SeenEntities(GroupColumns):
     and agent ids. It has no weights.
 
     Args:
-        agent: its name, for messages.
+        reader: who sees them, for messages: "agent=hpn_rnn".
         input_shape: of each part of the inputs, by name (`Agent.takes_parts`).
         args: `meaning`, `n_agents`, `n_actions`.
         own_first: groups of the kind "own" come before those of the kind "surroundings".
@@ -49,19 +49,19 @@ class SeenEntities(GroupColumns):
 
     def __init__(
         self,
-        agent: str,
+        reader: str,
         input_shape: Mapping[str, tuple[int, ...]],
         args: Any,
         own_first: bool = False,
         masked: bool = False,
     ):
         super().__init__()
-        meaning = required_meaning(agent, args)
-        groups = seen_by_all(f"agent={agent}", meaning, args.n_agents)
-        _check_columns(agent, groups, {key: prod(shape) for key, shape in input_shape.items() if key != "others"})
-        require_one_target(f"agent={agent}", meaning)
+        meaning = required_meaning(reader, args)
+        groups = seen_by_all(reader, meaning, args.n_agents)
+        _check_columns(reader, groups, {key: prod(shape) for key, shape in input_shape.items() if key != "others"})
+        require_one_target(reader, meaning)
         if masked and vars(args).get("normalise_observations"):
-            raise ConfigError(f"agent={agent}: set normalise_observations=False; it sees by a feature who is there.")
+            raise ConfigError(f"{reader}: set normalise_observations=False; it sees by a feature who is there.")
         of_itself = [group for group in groups if group.kind in OF_ITSELF]
         if own_first:
             of_itself.sort(key=lambda group: OF_ITSELF.index(group.kind))
@@ -75,18 +75,25 @@ class SeenEntities(GroupColumns):
                 continue
             width = len(group.features)
             if self.features.setdefault(group.kind, width) != width:
-                raise ConfigError(f"agent={agent}: groups of the kind '{group.kind}' have different features.")
+                raise ConfigError(f"{reader}: groups of the kind '{group.kind}' have different features.")
             self._of_kinds.setdefault(group.kind, []).append(self.place(group))
             self._known.setdefault(group.kind, []).append(group)
             self.rows[group.kind] = self.rows.get(group.kind, 0) + group.rows
         self.own = sum(prod(place.shape) for place in self._of_itself) + sum(input_shape.get("others", (0,)))
         self._order(meaning, args.n_actions)
 
-    def split(self, inputs: Any) -> tuple[th.Tensor, dict[str, th.Tensor]]:
-        """Of P agents, their own numbers `[P, own]`, and of each kind the entities `[rows, P, features]`."""
-        flat = {field: x.flatten(1) for field, x in inputs.observations.items()}
+    def split(
+        self, observations: Mapping[str, th.Tensor], others: th.Tensor | None = None
+    ) -> tuple[th.Tensor, dict[str, th.Tensor]]:
+        """Of P agents, their own numbers `[P, own]`, and of each kind the entities `[rows, P, features]`.
+
+        Args:
+            observations: of each field `[P, *shape]`.
+            others: last actions and agent ids, `[P, E]`, if they are among the inputs.
+        """
+        flat = {field: x.flatten(1) for field, x in observations.items()}
         parts = [self.numbers(flat, at) for at in self._of_itself]
-        own = th.cat([*parts, *([] if inputs.others is None else [inputs.others])], 1) if self.own else None
+        own = th.cat([*parts, *([] if others is None else [others])], 1) if self.own else None
         if own is None:
             own = next(iter(flat.values()))[:, :0]
         return own, {kind: self.rows_of(flat, places) for kind, places in self._of_kinds.items()}
@@ -151,7 +158,7 @@ def named(part: str, kind: str) -> str:
     return f"{part}_{kind}".replace(".", "_") if kind else part
 
 
-def _check_columns(agent: str, groups: Sequence[Group], sizes: Mapping[str, int]) -> None:
+def _check_columns(reader: str, groups: Sequence[Group], sizes: Mapping[str, int]) -> None:
     named: dict[str, list[int]] = {field: [] for field in sizes}
     for group in groups:
         named.setdefault(group.field, []).extend(column for row in group.columns for column in row)
@@ -159,6 +166,6 @@ def _check_columns(agent: str, groups: Sequence[Group], sizes: Mapping[str, int]
         size = sizes.get(field, 0)
         if sorted(columns) != list(range(size)):
             raise ConfigError(
-                f"agent={agent}: meaning() has {len(set(columns))} numbers of '{field}', of which agents see {size}: "
+                f"{reader}: meaning() has {len(set(columns))} numbers of '{field}', of which agents see {size}: "
                 "each must be in one group."
             )
