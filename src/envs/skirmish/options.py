@@ -84,6 +84,7 @@ class Options:
     # Skirmish
     observation: str = "flat"
     map_choice: str = IN_TURN
+    heal_actions: bool = False
     fix_quirks: bool = False
     rules: int = RULES
     test_mode: bool = False  # set by Muster: whether these battles are those of tests

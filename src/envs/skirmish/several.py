@@ -66,12 +66,12 @@ class BattlesOnMaps:
         more = [name for battles in self.battles for name in shown_of(battles.scenario)]
         self.views = [EntityView(one.scenario, one.map, one.game.types, more) for one in self.battles]
         self._states = [UnitState(one.scenario, one.map) for one in self.battles]
+        self.options = self.battles[0].options
         self.n_agents = max(one.n_agents for one in self.battles)
         self.n_enemies = max(one.n_enemies for one in self.battles)
-        heals = self.n_agents if any(view.heals for view in self.views) else 0
+        heals = self.n_agents if self.options.heal_actions or any(view.heals for view in self.views) else 0
         self.n_actions = FIXED + self.n_enemies + heals
         self.episode_limit = max(one.episode_limit for one in self.battles)
-        self.options = self.battles[0].options
         how = IN_TURN if env_args.get("test_mode") else self.options.map_choice
         self._choice = MapChoice(order, places, how)
         self._observations = {path: np.zeros(shape, dtype) for path, (shape, dtype) in self._layout().items()}
