@@ -68,6 +68,9 @@ def test_battles_follow_it_and_continue_from_a_saved_state():
     env.reset(np.ones(3, bool))
     first = _played(env, np.random.default_rng(1), 300)
     assert {name for _, name in first} == {"3m", "2m_vs_1z", "8m"}
+    for _ in range(30):  # 3m and 8m were won of late
+        for m in (0, 2):
+            env.simulator._choice.ended(m, np.arange(3), np.ones(3, bool))
     again.load_state_dict(env.state_dict())
     more, same = (_played(one, np.random.default_rng(2), 300) for one in (env, again))
     assert more == same and len(more) > 5
