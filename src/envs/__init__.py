@@ -141,6 +141,15 @@ REGISTRY.declare(
     about="envs.grids.about:BOX_PUSHING",
 )
 REGISTRY.declare(
+    "stag_hunt",
+    "envs.stag_hunt.environment:StagHunt",
+    "PyMARL2's: predators that catch stags together, and hares alone, compiled",
+    batched="envs.stag_hunt.environment:StagHuntBatch",
+    reaches="envs.stag_hunt.options:REACHES",
+    light=True,
+    about="envs.stag_hunt.about:ABOUT",
+)
+REGISTRY.declare(
     "overcooked",
     "envs.overcooked.environment:Overcooked",
     "two cooks in a kitchen, Overcooked-AI's rules, compiled",

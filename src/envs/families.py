@@ -195,6 +195,7 @@ COMPILED = {
     "Capture Target": "--env-config=capturetarget",
     "Box Pushing": "--env-config=boxpushing",
     "Overcooked": "--env-config=overcooked",
+    "stag hunt": "--env-config=stag_hunt, PyMARL2's",
 }
 # those that cannot be installed beside today's packages, and why
 ELSEWHERE = {

@@ -102,7 +102,7 @@ def test_environments_save_and_draw_as_the_table_says(env):
 
 
 def test_the_table_names_those_that_the_code_has():
-    assert len(BUILT_IN) == 11
+    assert len(BUILT_IN) == 12
     table = reference().partition("\n## Environments\n")[2].partition("\n## ")[0]
     rows = {
         row[0]: row[2:]

@@ -29,6 +29,7 @@ from watched_training import watch_updates
 TIMED = ("lbf", "mpe", "rware", "overcooked", "pressureplate", "capturetarget", "boxpushing", "gymnasium", "racing")
 SHORT = {name: {"time_limit": 5} for name in TIMED}
 SHORT["entities"] = {"episode_limit": 5}
+SHORT["stag_hunt"] = {"episode_limit": 5, "n_agents": 4, "n_stags": 4}
 SHORT |= {
     f"skirmish_v2_{race}": {"capability_config": {"n_units": 2, "n_enemies": 2}}
     for race in ("protoss", "terran", "zerg")

@@ -1,0 +1,58 @@
+"""What the arguments of the stag hunt mean, and the figures that episodes end with."""
+
+from envs.contract.about import SEED, About
+
+_PYMARL2S = "PyMARL2's, for which agents are seen together"
+ARGUMENTS = {
+    "map_name": "PyMARL2's; a name for results",
+    "world_shape": "rows and columns",
+    "n_agents": "hunters",
+    "n_stags": "stags, which several hunters catch",
+    "n_hare": "hares, which one hunter catches",
+    "episode_limit": "steps of an episode, which is truncated then",
+    "truncate_episodes": "time that is up truncates an episode; False: it terminates it",
+    "toroidal": "edges are joined",
+    "agent_move_block": "whose cells agents cannot enter: 0 agents, 1 stags, 2 hares",
+    "capture_action": "prey is caught by the action catch; False: when it has nowhere to go",
+    "capture_action_conditions": "how many agents beside it must catch a stag, a hare, in the same step",
+    "capture_conditions": "without that action: with how many free cells beside it a stag, a hare, is caught",
+    "capture_freezes": "agents that have caught something can only stay from then on",
+    "capture_terminal": "the first catch ends the episode",
+    "remove_frozen": "such agents leave the grid, and see nothing; False: they stand in the way",
+    "prevent_cannibalism": "prey is only caught beside an agent",
+    "reward_stag": "reward for a stag",
+    "reward_hare": "reward for a hare",
+    "miscapture_punishment": "reward (negative: punishment) where too few agents catch, for each such prey",
+    "reward_collision": "reward for each agent that could not move",
+    "reward_time": "reward of each step",
+    "p_stags_rest": "how often a stag does not move",
+    "p_hare_rest": "how often a hare does not move",
+    "agent_obs": "rows and columns that agents see to each side",
+    "observe_state": "agents see the whole grid and their own place; False: agent_obs",
+    "observe_walls": "agents see what is outside: -1 among agents, or a number of its own with observe_one_hot",
+    "observe_ids": "who is there: 1, 2, ... among agents, stags, hares; False: 1",
+    "observe_one_hot": "cells have a number for walls, and one more, which is always 0",
+    "directed_observations": "agents see a cone in the direction they face; what is outside it is -1",
+    "directed_cone_narrow": "the cone without its diagonals",
+    "directed_exta_actions": "four actions turn agents; False: moves do",
+    "mountain_slope": "how often an agent or hare fails to go up, and a stag to go down",
+    "mountain_spawn": "stags begin in the first row, hares in the last one, where cells are free",
+    "mountain_agent_row": "the row in which agents begin; -1: anywhere",
+    "random_ghosts": "at times prey are ghosts, as a cell in a corner shows: 1 prey, -1 ghosts",
+    "random_ghosts_prob": "how often prey are none (as_pymarl2=False: how often they are)",
+    "random_ghosts_mul": "what rewards are multiplied by for ghosts",
+    "random_ghosts_indicator": "that corner is drawn in each episode; False: the first one",
+    "intersection_global_view": f"{_PYMARL2S}: only False",
+    "intersection_unknown": f"{_PYMARL2S}: changes nothing for one agent",
+    "state_as_graph": "PyMARL2's: only False",
+    "print_caught_prey": "PyMARL2's: only False",
+    "print_frozen_agents": "PyMARL2's: only False",
+    "as_pymarl2": "with PyMARL2's mistakes (docs/stag_hunt.md); False: without them",
+    **SEED,
+}
+FIGURES = {
+    "stags_caught": "stags that were caught",
+    "hares_caught": "hares that were caught",
+    "miscaptures": "how often too few agents tried to catch some prey",
+}
+ABOUT = About(ARGUMENTS, FIGURES, saved="yes", drawn="yes")
