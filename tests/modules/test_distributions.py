@@ -164,3 +164,15 @@ def test_branches_are_independent():
     assert sum(map(math.exp, log_probs)) == pytest.approx(1)
     assert float(joint.entropy()) == pytest.approx(-sum(p * math.exp(p) for p in log_probs), abs=1e-5)
     assert set(joint.sample()) == set(joint.mode()) == {"gear", "lamp"}
+
+
+def test_pymarl2s_gaussian_selector_with_independent_numbers_is_this_one():
+    """It draws from a normal distribution with a matrix of covariances, and takes the mean in greedy tests."""
+    mean, deviation = th.tensor([[0.3, -1.0], [2.0, 0.5]]), th.tensor([[0.5, 2.0], [0.1, 1.0]])
+    ours = Gaussian(mean, deviation.log(), th.zeros(2), th.ones(2))
+    theirs = th.distributions.MultivariateNormal(mean, th.diag_embed(deviation**2))
+    th.manual_seed(3)
+    expected = theirs.sample()
+    th.manual_seed(3)
+    assert th.allclose(ours.sample(), expected, atol=1e-6)
+    assert th.equal(ours.mode(), mean)
