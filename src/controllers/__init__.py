@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from utils.config.normaliser_options import NORMALISER_COUNT
-from utils.config.options import EXPERIENCE, SHAPES, SHARED, STEPS, Option
+from utils.config.options import EXPERIENCE, SHAPES, SHARED, STEPS, WIDTH, Option
 from utils.config.reach import NOWHERE
 from utils.config.registry import Registry, lazy_classes
 
@@ -80,6 +80,27 @@ REGISTRY.declare(
     "the same, acting by a latent variable that it draws at the start of each episode (MAVEN)",
     learners=("maven_learner",),
     options=BASIC,
+)
+EOI_HIDDEN = {
+    "eoi_hidden_dim": Option(
+        64,
+        "units of the layers of EOI's networks, of who sees what and of its values",
+        at_least=1,
+        at_most=WIDTH,
+        resume=SHAPES,
+    )
+}
+REGISTRY.declare(
+    "eoi_mac",
+    "controllers.eoi_controller:EOIMAC",
+    "the same, acting at times by intrinsic values, of which an agent is known by what it sees (EOI)",
+    learners=("eoi_learner",),
+    options={
+        **BASIC,
+        **EOI_HIDDEN,
+        "episode_ratio": Option(0.4, "share of the episodes in which agents act so", at_least=0, at_most=1),
+        "explore_ratio": Option(0.2, "share of the steps of these in which one agent does", at_least=0, at_most=1),
+    },
 )
 REGISTRY.declare(
     "dcg_mac",

@@ -1,7 +1,7 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners import logged
-from learners.actor_critic_options import ACTOR_CRITIC, COMA, COMMFORMER, DOP, LICA, PPO, RIIT, TRPO
+from learners.actor_critic_options import ACTOR_CRITIC, COMA, COMMFORMER, DOP, EOI, LICA, PPO, RIIT, TRPO
 from learners.off_policy_options import DETERMINISTIC, SOFT, TRUNCATED, WITHOUT_TARGETS
 from learners.options import (
     DOUBLE_Q,
@@ -108,6 +108,16 @@ POLICY_GRADIENTS = {
     "buffers": ("rollout",),
     "check": "learners.update_order:check",
 }
+REGISTRY.declare(
+    "eoi_learner",
+    "learners.eoi_learner:EOILearner",
+    "A2C whose agents act at times by values of being known by what they see: EOI, on-policy",
+    **{**POLICY_GRADIENTS, "takes": ("agent_rewards",)},
+    needs_episodes=True,
+    controllers=("eoi_mac",),
+    logs=logged.EOI,
+    options=EOI,
+)
 REGISTRY.declare(
     "ppo_learner",
     "learners.ppo_learner:PPOLearner",

@@ -116,6 +116,24 @@ PASSES = {
         at_most=STEPS,
     ),
 }
+EOI = {
+    **ACTOR_CRITIC,
+    "eoi_lr": Option(0.0001, "learning rate of the classifier of who sees an observation, by Adam", above=0),
+    "eoi_batch_size": Option(256, "most transitions of agents in each of its steps, and of the values'", at_least=1),
+    "eoi_b2_reg": Option(0.1, "weight of the entropy of its answers, by which single observations decide", at_least=0),
+    "ivf_lr": Option(0.0001, "learning rate of intrinsic values, by Adam", above=0),
+    "ivf_gamma": Option(0.92, "discount of intrinsic values", at_least=0, at_most=1),
+    "ivf_tau": Option(0.995, "share that their target network keeps in each step", at_least=0, at_most=1),
+    "ivf_alpha_intrinsic_r": Option(10.0, "their reward is so many times the classifier's probability", at_least=0),
+    "ivf_target_adds": Option(
+        False, "their target takes ivf_tau of the values, too, and not the rest, and grows (PyMARLzoo+'s mistake)"
+    ),
+    "eoi_leaves_out": Option(
+        False,
+        "neither learns from the last transition of episodes that reach the limit, nor from what is left of a rollout "
+        "after full parts of eoi_batch_size (PyMARLzoo+'s mistakes)",
+    ),
+}
 PPO = {
     **ACTOR_CRITIC,
     **EPOCHS,

@@ -20,6 +20,8 @@ RATES = {
     "value_opt": "critic_lr",
     "edge_opt": "edge_lr",
     "entropy_opt": "entropy_lr",
+    "classifier_opt": "eoi_lr",
+    "ivf_opt": "ivf_lr",
     "intrinsic_opt": "intrinsic_lr",
     "predictor_opt": "predict_lr",
     "predictor_with_id_opt": "predict_lr",

@@ -45,6 +45,8 @@ _MEANINGS = {
     "explore_loss": "mean divergence of policies by values from uniform ones, from subgoals on",
     "discrim_loss": "loss of the network that says by which latent an episode was played",
     "explorer_entropy": "mean entropy of the policy of latents in nats",
+    "eoi_loss": "loss of the classifier of who sees an observation (EOI), of the last updates",
+    "ivf_loss": "mean squared error of intrinsic values (EOI), over all actions",
     "q_max_mean": "mean over agents of their largest action value",
     "q_min_mean": "mean over agents of their smallest action value",
     "q_max_var": "mean variance among agents of their largest action value",
@@ -90,6 +92,7 @@ DOP = _of(
 )
 LICA = _of(f"{_CRITIC} pg_loss agent_grad_norm entropy pi_max")
 A2C = _of(_POLICY)
+EOI = _of(f"{_POLICY} eoi_loss ivf_loss")
 PAC = _of(f"{_POLICY} entropy_coef")
 PAC_DCG = _of(f"{_POLICY} entropy_coef value_loss")
 PPO = _of(f"{_POLICY} approx_kl clip_fraction")

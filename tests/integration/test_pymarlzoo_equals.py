@@ -77,7 +77,9 @@ def test_settings_are_pymarlzoos(preset):
     files = folder / "default.yaml", folder / "algs" / f"{preset.removeprefix('pymarlzoo_')}.yaml"
     expected = {key: value for file in files for key, value in yaml.safe_load(file.read_text()).items()}
     config = normalised(completed({**default_config(), **load_yaml(config_path(preset, "algs"))}))
-    of_rollouts = ("batch_size", "buffer_size") if config["learner"] in ("a2c_learner", "ppo_learner") else ()
+    of_rollouts = (
+        ("batch_size", "buffer_size") if config["learner"] in ("a2c_learner", "eoi_learner", "ppo_learner") else ()
+    )
     compared = {key: RENAMED.get(key, key) for key in expected if key not in (*ELSEWHERE, *of_rollouts)}
     differs = {
         key: (config[name], expected[key])

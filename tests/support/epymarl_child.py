@@ -167,6 +167,11 @@ def trained(src: Path, task: dict) -> dict:
             targets[name] = getattr(learner.explorer, f"target_{key}")
     if hasattr(learner, "distance"):  # MASER's, which learns nothing
         learner.distance.load_state_dict(task["weights"]["distance"])
+    explorer = None
+    if getattr(args, "explorer", None) == "eoi":
+        made = module_of("modules.explorers.EOI").Explorer(batch.scheme, groups, args, columns - 1, logger)
+        explorer = made
+        networks |= {"classifier": made.eoi_net, "ivf": made.ivf, "target_ivf": made.ivf_tar}
     for name, network in networks.items():
         if network.state_dict():
             _load(network, task["weights"][name])
@@ -179,6 +184,8 @@ def trained(src: Path, task: dict) -> dict:
     np.random.seed(task["seed"])
     for update in range(task["updates"]):
         logged.append({})
+        if explorer is not None:
+            explorer.train(batch)
         # a copy, as its buffer draws: MASER writes into it
         _train(learner, copy.deepcopy(batch), task.get("rows"), 10 * (update + 1), update)
     trained = {"agent": mac.agent, **networks, **{f"target_{name}": target for name, target in targets.items()}}

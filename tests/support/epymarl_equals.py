@@ -28,7 +28,8 @@ from learners.batch_fields import batch_fields
 
 CHILD = Path(__file__).with_name("epymarl_child.py")
 NETWORKS = (
-    "critic mixer central_mixer central_agent state_value discriminator distance predictor predictor_with_id".split()
+    "critic mixer central_mixer central_agent state_value discriminator distance predictor predictor_with_id "
+    "classifier target_ivf".split()
 )
 SIZES = {"n_agents": 3, "n_actions": 4, "state_shape": 6, "obs_shape": 5, "episode_limit": 7}
 # presets without a config of theirs: the nearest one, and what is different
@@ -51,8 +52,15 @@ VALUE_LAYERS = ("pymarl2_vmix",)
 SEVERAL = {"pymarl2_riit": 2, "pymarl2_dop": 3}
 # presets that learn by the probabilities of the policy that acted
 OLD_POLICIES = ("pymarl2_ippo",)
+ENDS = {
+    # (length, whether it terminated) of each episode of at most 7 steps
+    "cut": [(7, False)] * 5,
+    "mixed": [(7, False), (4, True), (7, True), (2, True), (6, True)],
+}
 # changes of ours and of theirs: losses whose gradients drown in those of values, which are large on random weights
 WEIGHTS = {
+    # few transitions, in several parts
+    "pymarlzoo_eoi": ({"eoi_batch_size": 16}, {"eoi_batch_size": 16, "batch_size": len(ENDS["cut"])}),
     "pymarlzoo_maven": ({"mi_loss": 1e4}, {"mi_loss": 1e4}),
     # the state of these batches has two numbers for each of three agents
     "pymarlzoo_cds": (
@@ -78,11 +86,6 @@ NORMS = {"grad_norm": "agent_grad_norm"}
 LEFT_OUT = ("coma_loss", "lr")
 # of the random numbers in updates
 SEED = 5
-ENDS = {
-    # (length, whether it terminated) of each episode of at most 7 steps
-    "cut": [(7, False)] * 5,
-    "mixed": [(7, False), (4, True), (7, True), (2, True), (6, True)],
-}
 
 
 def sizes_of(preset: str) -> dict[str, int]:
@@ -154,6 +157,8 @@ def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dic
     logger = RecordingLogger()
     learner = learners[args.learner](mac, batch.scheme, logger, args)
     networks = {"agent": mac.agent} | {name: net for name, net in learner.networks.items() if name in NETWORKS}
+    if hasattr(mac.agent, "ivf"):
+        networks["ivf"] = mac.agent.ivf
     for seed, network in enumerate(networks.values()):
         fill(network.parameters(), seed=seed)
     learner._update_targets()
@@ -255,6 +260,7 @@ def error_of(mine: dict[str, th.Tensor], expected: dict[str, th.Tensor]) -> floa
 
 
 def _copy(network) -> dict:
-    """Its weights, but for those of MAVEN's policy of latents, which its learners do not train from samples."""
+    """Its weights, but for those of MAVEN's policy of latents, which its learners do not train from samples, and of
+    EOI's values, which are a network of their own there."""
     state = network.state_dict()
-    return {key: value.clone() for key, value in state.items() if not key.startswith("latent_policy.")}
+    return {key: value.clone() for key, value in state.items() if not key.startswith(("latent_policy.", "ivf."))}

@@ -43,6 +43,7 @@ SETTINGS = {
     "rnn_hidden_dim": 8,
     "mixing_embed_dim": 8,
     "hypernet_embed": 8,
+    "eoi_leaves_out": False,
     "seed": 1,
 }
 UPDATES = 3
