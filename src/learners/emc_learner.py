@@ -1,5 +1,6 @@
 """Q-learning of a team that remembers the best return from each state (EMC, Zheng et al. 2021)."""
 
+import copy
 from collections.abc import Mapping
 from math import prod
 from typing import Any
@@ -31,6 +32,10 @@ class EMCLearner(QLearner):
         super().__init__(mac, scheme, logger, args)
         size, args = prod(shape_of(scheme["state"])), self.args
         self.memory = self.networks["memory"] = EpisodicMemory(size, args.memory_latent_dim, args.memory_size)
+        # states that were there when targets were updated last, of which alone returns are known; None: of all
+        self.indexed = copy.deepcopy(self.memory) if args.memory_waits else None
+        if self.indexed is not None:
+            self.target_networks["memory"] = self.indexed
 
     def take_rollout(self, batch: Any, t_env: int) -> None:
         """Remember the returns of all steps of B episodes."""
@@ -39,6 +44,11 @@ class EMCLearner(QLearner):
         states = batch["state"][:, :-1].flatten(0, 1).flatten(1)
         self.memory.remember(*moved([states, returns.flatten(), mask.flatten() > 0], self.args.device))
 
+    def _rewards(self, batch: Any, mask: th.Tensor, seen: Any) -> th.Tensor:
+        """The environment's, standardised where they are to be, and intrinsic ones as they are."""
+        own = own_rewards(batch)
+        return self.standardised.rewards(batch, mask, own) + (rewards_of(batch) - own)
+
     def _more_loss(
         self, unroll: BatchUnroll, mac_out: th.Tensor, learned: Learned, mask: th.Tensor, seen: Any
     ) -> tuple[th.Tensor | float, dict[str, Figure]]:
@@ -46,9 +56,14 @@ class EMCLearner(QLearner):
         batch = unroll.batch
         actions = unroll.take(batch["actions"])
         chosen_action_qvals = self.mixing(self.mixer, unroll, slice(None, -1), actions, mac_out)
-        best, known = (x.unsqueeze(-1) for x in self.memory.recall(batch["state"][:, 1:].flatten(2)))
-        terminated = terminations(batch)
-        found = own_rewards(batch) + self.args.gamma * (1 - terminated) * best
+        states, terminated = batch["state"][:, 1:].flatten(2), terminations(batch)
+        best, known = (x.unsqueeze(-1) for x in self.memory.recall(states))
+        if self.indexed is not None:
+            known = known & self.indexed.recall(states)[1].unsqueeze(-1)
+        rewards = own = own_rewards(batch)
+        if self.args.memory_mixes_units:
+            rewards = learned[0] - (rewards_of(batch) - own)
+        found = rewards + self.args.gamma * (1 - terminated) * best
         # nothing follows an end
         known = th.where(terminated > 0, 1.0, known.to(mask.dtype)) * mask
         loss = masked_mean((chosen_action_qvals - found) ** 2 * known, mask)
@@ -59,5 +74,5 @@ class EMCLearner(QLearner):
 def check(config: Mapping[str, Any]) -> None:
     """Raises ConfigError: values are in other units than the returns that are remembered."""
     for key in ("standardise_rewards", "standardise_returns"):
-        if config[key]:
+        if config[key] and not (config["memory_mixes_units"] and key == "standardise_rewards"):
             raise ConfigError(f"learner=emc_learner remembers returns as they are. Use {key}=False.")

@@ -153,6 +153,14 @@ EMC = {
     "memory_size": Option(
         100_000, "states whose best return is remembered (EMC)", at_least=1, at_most=100_000_000, resume=SHAPES
     ),
+    "memory_waits": Option(
+        False, "states are found only after the next update of the target networks (PyMARLzoo+'s tree of them)"
+    ),
+    "memory_mixes_units": Option(
+        False,
+        "with standardise_rewards, a standardised reward is added to the return that is remembered, which is not "
+        "(PyMARLzoo+'s mistake)",
+    ),
     "memory_latent_dim": Option(
         4, "random projections by which states are known", at_least=1, at_most=WIDTH, resume=SHAPES
     ),

@@ -31,9 +31,9 @@ class Standardisation:
         known = {"reward_norm": self._rewards, "return_norm": self._returns}
         self.networks: dict[str, nn.Module] = {name: part for name, part in known.items() if part is not None}
 
-    def rewards(self, batch: Any, mask: th.Tensor) -> th.Tensor:
-        """Rewards of a batch, `[B, T - 1, 1 or n]`, after taking them in where `mask`, of such a shape, is 1."""
-        rewards = rewards_of(batch)
+    def rewards(self, batch: Any, mask: th.Tensor, rewards: th.Tensor | None = None) -> th.Tensor:
+        """Rewards `[B, T - 1, 1 or n]` of a batch, or those given, taken in where `mask`, of such a shape, is 1."""
+        rewards = rewards_of(batch) if rewards is None else rewards
         if self._rewards is None:
             return rewards
         if rewards.size(2) > 1:

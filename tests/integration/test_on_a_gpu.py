@@ -258,7 +258,7 @@ COUNTS = {
 }
 # shorter rollouts, so that there are several; fewer updates of what takes long
 SHORTER = {"ippo_smac": {"rollout_steps": 20}}
-SHORTER |= {name: {"updates_per_rollout": 1} for name in ("refil", "transf_qmix")}
+SHORTER |= {name: {"updates_per_rollout": 1} for name in ("refil", "transf_qmix", "pymarlzoo_emc")}
 
 
 @pytest.mark.parametrize("algorithm", PRESETS)

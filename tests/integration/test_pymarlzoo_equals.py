@@ -24,7 +24,7 @@ pytestmark = [
 WITHIN = 1e-4
 PRESETS = [name for name in config_names("algs") if name.startswith("pymarlzoo_")]
 # (preset, how its episodes end, updates, changes of keys that both have)
-BY_EPISODES = "pymarlzoo_qplex", "pymarlzoo_maven", "pymarlzoo_maser", "pymarlzoo_cds"
+BY_EPISODES = "pymarlzoo_qplex", "pymarlzoo_maven", "pymarlzoo_maser", "pymarlzoo_cds", "pymarlzoo_emc"
 TARGETS = dict.fromkeys(BY_EPISODES, "target_update_interval")
 CASES = [(preset, ends, 2, {}) for preset in PRESETS for ends in ENDS]
 CASES += [

@@ -144,3 +144,38 @@ def test_what_was_found_once_is_learned_from_at_once():
 def test_returns_are_remembered_as_they_are(key):
     with pytest.raises(ConfigError, match=rf"learner=emc_learner remembers returns as they are. Use {key}=False"):
         check_options_of_parts(ChosenParts(completed({**default_config(), **SETTINGS, key: True})))
+
+
+def test_states_that_wait_are_found_after_the_next_targets():
+    batch = random_batch(LENGTHS, 6, ENDS)
+    learner = learner_of(batch, memory_waits=True)
+    learner._update_targets()
+    learner.take_rollout(batch, 0)
+    shares = []
+    for _ in range(2):
+        learner.train(batch, 0, 0)
+        shares.append(learner.logger.last()["memory_hits"])
+        learner.log_stats_t = -2
+        learner._update_targets()
+    # the two ends, and then all but the last state of the episode that was cut off
+    assert shares == pytest.approx([2 / 9, 8 / 9])
+
+
+def test_pymarlzoos_adds_standardised_rewards_to_returns_as_they_are():
+    batch = random_batch(LENGTHS, 6, ENDS)
+    settings = {"memory_mixes_units": True, "standardise_rewards": True, "intrinsic": "rnd"}
+    learner = learner_of(batch, **settings)
+    check_options_of_parts(ChosenParts(completed({**default_config(), **SETTINGS, **settings, "intrinsic": None})))
+    learner.take_rollout(batch, 0)
+    mask = th.tensor([[t < length for t in range(5)] for length in LENGTHS])
+    own, returns, errors = batch["reward"][:, :5, 0].clone(), returns_by_hand(batch), []
+    with th.no_grad():
+        values = unroll_mac(learner.mac, batch)[0].gather(3, batch["actions"])[..., 0].sum(2)
+    learner.train(rewarded(learner, batch, 0), 0, 0)
+    standard = learner.standardised._rewards.normalize(own.unsqueeze(2)).squeeze(2)
+    assert abs(float(standard[mask].mean())) < 0.01, "of the environment's rewards alone"
+    for row, (end, length) in enumerate(zip(ENDS, LENGTHS, strict=True)):
+        for t in range(length - (end == "truncated")):
+            following = 0.0 if t == length - 1 else GAMMA * returns[row, t + 1]
+            errors.append(float(standard[row, t]) + following - float(values[row, t]))
+    assert learner.logger.last()["memory_loss"] == pytest.approx(np.square(errors).sum() / 9, rel=1e-3)

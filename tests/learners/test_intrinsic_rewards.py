@@ -19,6 +19,7 @@ from learners.intrinsic import REGISTRY
 from learners.intrinsic.rewards import attach, rewarded
 from learners.q_learner import QLearner
 from utils.errors import ConfigError
+from utils.tensors.optimisers import build_optimiser
 
 B, T, N, SEEN, STATE, CHOICES = 4, 5, 2, 3, 2, 2
 
@@ -189,4 +190,53 @@ def test_emcs_curiosity_falls_where_values_are_known():
 def test_emcs_curiosity_needs_a_learner_of_values():
     config = completed(compose_config("ippo", "two_step").config | {"intrinsic": "emc"})
     with pytest.raises(ConfigError, match=r"intrinsic=emc .* does not go with learner=ppo_learner\. These do: q_l"):
+        check_options_of_parts(ChosenParts(config))
+
+
+def test_curiosity_of_a_vdn_of_its_own():
+    """What is predicted is the values before their step, by a factor; their step is that of a VDN of the environment's
+    rewards; those who act know nothing of it."""
+    batch, tau = batch_of(lengths=(T, 2, 3, T)), 0.25
+    settings = {"intrinsic_coef": 1.0, "curiosity_tau": tau, "curiosity_factor": 3.0, "obs_last_action": False}
+    learner = learner_of(batch, "emc_vdn", **settings, double_q=True, gamma=0.9, lr=0.02, td_lambda=0.5)
+    part, acting = learner.intrinsic, [weight.clone() for weight in learner.mac.parameters()]
+    values, target = (each["curiosity_values"] for each in (learner.networks, learner.target_networks))
+    with th.no_grad():
+        for network, scale in ((target, 0.7), (part.followed, 1.3)):
+            for weight in network.parameters():
+                weight.mul_(scale)
+    nets = {"predictor": part.predictor, "followed": part.followed, "values": values, "target": target}
+    before = {name: copy.deepcopy(network) for name, network in nets.items()}
+    found = bonus(learner, batch)
+    losses = []
+    for row, length in enumerate((T, 2, 3, T)):
+        hidden, outputs = {name: net.init_hidden().expand(N, -1) for name, net in before.items()}, []
+        for t in range(length + 1):
+            inputs, now = th.cat([batch["obs"][row, t], th.eye(N)], dim=1), {}
+            for name, network in before.items():
+                now[name], hidden[name] = network(inputs, hidden[name])
+            outputs.append(now)
+        for t in range(length):
+            error = float((outputs[t + 1]["predictor"] - 3.0 * outputs[t + 1]["followed"]).norm(dim=1).mean())
+            assert float(found[row, t]) == pytest.approx(error, rel=1e-4)
+            taken = outputs[t]["values"].gather(1, batch["actions"][row, t]).sum()
+            best = outputs[t + 1]["values"].argmax(1, keepdim=True)
+            following = 0.0 if t == length - 1 else float(outputs[t + 1]["target"].gather(1, best).sum())
+            losses.append((taken - float(batch["reward"][row, t]) - 0.9 * following) ** 2)
+    optimiser = build_optimiser(list(before["values"].parameters()), 0.02, learner.args)
+    th.stack(losses).mean().backward()
+    th.nn.utils.clip_grad_norm_(before["values"].parameters(), learner.args.grad_norm_clip)
+    optimiser.step()
+    for mine, expected in zip(values.parameters(), before["values"].parameters(), strict=True):
+        th.testing.assert_close(mine, expected, rtol=1e-3, atol=1e-4)
+    for kept, old, new in zip(*(net.parameters() for net in (part.followed, before["followed"], values)), strict=True):
+        th.testing.assert_close(kept, old + tau * (new - old))
+    assert all(th.equal(one, other) for one, other in zip(acting, learner.mac.parameters(), strict=True))
+    learner._update_targets()
+    assert all(th.equal(one, other) for one, other in zip(target.parameters(), values.parameters(), strict=True))
+
+
+def test_a_vdn_of_ones_own_needs_a_team():
+    config = completed(compose_config("iql", "two_step").config | {"intrinsic": "emc_vdn"})
+    with pytest.raises(ConfigError, match="intrinsic=emc_vdn learns a value of the team"):
         check_options_of_parts(ChosenParts(config))

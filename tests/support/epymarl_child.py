@@ -50,6 +50,7 @@ LEARNERS = {
     "maven_learner": "MavenLearner",
     "offpg_learner": "OffPGLearner",
     "maser_q_learner": "MASERQLearner",
+    "emc_qplex_curiosity_vdn_learner": "EMC_qplex_curiosity_vdn_Learner",
 }
 # whose files have other names
 FILES = {
@@ -92,6 +93,18 @@ def import_parts(src: Path) -> None:
         if not (src / "modules" / "critics" / f"{module}.py").exists():
             continue
         critics.REGISTRY[name] = getattr(module_of(f"modules.critics.{module}"), attribute)
+
+
+class _Nearest:
+    """sklearn.neighbors.KDTree of rows, for the nearest one."""
+
+    def __init__(self, rows: np.ndarray):
+        self._rows = rows.copy()
+
+    def query(self, keys: list, k: int) -> tuple[np.ndarray, np.ndarray]:
+        distances = np.linalg.norm(self._rows - keys[0], axis=1)
+        nearest = np.argsort(distances)[None, :k]
+        return distances[nearest], nearest
 
 
 def _repeat(x, pattern: str, **sizes: int) -> th.Tensor:
@@ -172,6 +185,13 @@ def trained(src: Path, task: dict) -> dict:
         made = module_of("modules.explorers.EOI").Explorer(batch.scheme, groups, args, columns - 1, logger)
         explorer = made
         networks |= {"classifier": made.eoi_net, "ivf": made.ivf, "target_ivf": made.ivf_tar}
+    memory = None
+    if hasattr(learner, "vdn_learner"):
+        memory = _memory(args, fields, scheme)
+        curious = learner.vdn_learner
+        networks |= {"curiosity_values": curious.mac.agent, "curiosity_predictor": curious.predict_mac.agent}
+        networks["curiosity_followed"] = curious.soft_target_mac.agent
+        targets["curiosity_values"] = curious.target_mac.agent
     for name, network in networks.items():
         if network.state_dict():
             _load(network, task["weights"][name])
@@ -187,15 +207,35 @@ def trained(src: Path, task: dict) -> dict:
         if explorer is not None:
             explorer.train(batch)
         # a copy, as its buffer draws: MASER writes into it
-        _train(learner, copy.deepcopy(batch), task.get("rows"), 10 * (update + 1), update)
+        _train(learner, copy.deepcopy(batch), task.get("rows"), 10 * (update + 1), update, memory)
     trained = {"agent": mac.agent, **networks, **{f"target_{name}": target for name, target in targets.items()}}
     return {"stats": logged, "weights": {name: _state(network) for name, network in trained.items()}}
 
 
-def _train(learner, batch, rows: int | None, t_env: int, episode: int) -> None:
+def _memory(args, fields: dict, scheme: dict):
+    """EMC's, of returns from all states of the batch but closing ones of episodes that were cut off."""
+    # a package that it uses; torch looks whether it is there
+    sys.modules |= {"sklearn": types.ModuleType("sklearn"), "sklearn.neighbors": types.SimpleNamespace(KDTree=_Nearest)}
+    made = module_of("components.episodic_memory_buffer").EpisodicMemoryBuffer(args, scheme)
+    del sys.modules["sklearn"], sys.modules["sklearn.neighbors"]
+    for row in range(len(fields["filled"])):
+        steps = slice(None, None if fields["terminated"][row].any() else -1)
+        episode = {key: fields[key][row : row + 1, steps] for key in ("state", "actions", "reward")}
+        made.update_ec(_Episode(episode))
+    made.update_kdtree()
+    return made
+
+
+class _Episode(dict):
+    @property
+    def max_seq_length(self) -> int:
+        return self["state"].shape[1]
+
+
+def _train(learner, batch, rows: int | None, t_env: int, episode: int, memory=None) -> None:
     """One update, as its run loop makes it; if it calls the learner several times, with `rows` episodes each."""
     if rows is None:
-        learner.train(batch, t_env, episode)
+        learner.train(batch, t_env, episode, **({} if memory is None else {"ec_buffer": memory}))
         return
     if hasattr(learner, "train_critic_best"):  # DOP's
         log = defaultdict(list)

@@ -10,6 +10,9 @@ from learners import REGISTRY
 from learners.intrinsic.rewards import NAME
 from utils.logging import Logger
 
+# networks of intrinsic rewards, which learn before a learner's `train`
+LEFT_OUT = (NAME, "curiosity_values")
+
 
 @dataclass
 class Update:
@@ -27,8 +30,7 @@ def watch_updates(monkeypatch, learner):
     train, log_stat = cls.train, Logger.log_stat
 
     def watched_train(self, batch, t_env, episode_num):
-        # networks of intrinsic rewards learn before it
-        others = {key: list(network.parameters()) for key, network in self.networks.items() if key != NAME}
+        others = {key: list(network.parameters()) for key, network in self.networks.items() if key not in LEFT_OUT}
         networks = {"agent": list(self.mac.parameters()), **others}
         before = {
             name: [weight.detach().clone() for weight in weights] for name, weights in networks.items() if weights

@@ -56,16 +56,30 @@ REGISTRY.declare(
         ),
     },
 )
+CURIOSITY = {
+    **{key: OPTIONS[key] for key in ("intrinsic_coef", "intrinsic_lr")},
+    "curiosity_tau": Option(
+        0.005, "share by which the values that are predicted follow the agents' in each update", above=0, at_most=1
+    ),
+}
 REGISTRY.declare(
     "emc",
     "learners.intrinsic.value_curiosity:ValueCuriosity",
     "how badly an agent's values at the next step are predicted (the curiosity of EMC)",
     check="learners.intrinsic:check_values",
     logs=INTRINSIC,
+    options=CURIOSITY,
+)
+REGISTRY.declare(
+    "emc_vdn",
+    "learners.intrinsic.team_curiosity:TeamCuriosity",
+    "the same of values that a VDN of its own learns (the curiosity of EMC's authors)",
+    check="learners.intrinsic:check_team_values",
+    logs=INTRINSIC,
     options={
-        **{key: OPTIONS[key] for key in ("intrinsic_coef", "intrinsic_lr")},
-        "curiosity_tau": Option(
-            0.005, "share by which the values that are predicted follow the agents' in each update", above=0, at_most=1
+        **CURIOSITY,
+        "curiosity_factor": Option(
+            1.0, "values that are predicted are so many times as large (EMC's authors: 10)", above=0
         ),
     },
 )
@@ -77,6 +91,16 @@ def check_values(config: Mapping[str, Any]) -> None:
         raise ConfigError(
             f"intrinsic={config['intrinsic']} predicts values of agents' actions, and does not go with "
             f"learner={config['learner']}. These do: {', '.join(OF_VALUES)}. Use intrinsic=rnd, which takes any."
+        )
+
+
+def check_team_values(config: Mapping[str, Any]) -> None:
+    """Raises ConfigError: as `check_values`, or agents have rewards of their own, or a controller of their own."""
+    check_values(config)
+    if config["mixer"] is None or config["mac"] != "basic_mac":
+        raise ConfigError(
+            "intrinsic=emc_vdn learns a value of the team, by a copy of agents of mac=basic_mac. Choose a mixer, and "
+            "mac=basic_mac, or use intrinsic=emc."
         )
 
 

@@ -28,11 +28,15 @@ class ValueCuriosity(IntrinsicReward):
 
     def forward(self, batch: Any, mask: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
         """See `IntrinsicReward.forward`."""
+        self._follow()
         with th.no_grad():
-            for kept, new in zip(self.followed.parameters(), self._mac.parameters(), strict=True):
-                kept.lerp_(new, self.args.curiosity_tau)
             unroll = BatchUnroll(batch, self._mac)
             values = unroll.spread(unroll.outputs(self._follows))[:, 1:]
         predicted = unroll.spread(unroll.outputs(self._predicts))[:, 1:]
         errors = (predicted - values).norm(dim=-1)
         return errors.detach(), masked_mean(errors, mask)
+
+    @th.no_grad()
+    def _follow(self) -> None:
+        for kept, new in zip(self.followed.parameters(), self._mac.parameters(), strict=True):
+            kept.lerp_(new, self.args.curiosity_tau)
