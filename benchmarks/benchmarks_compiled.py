@@ -3,6 +3,7 @@
 python benchmarks/benchmarks_compiled.py
 python benchmarks/benchmarks_compiled.py --only lbf --seconds 3 --rounds 5
 python benchmarks/benchmarks_compiled.py --python rware=../rware/bin/python --zoo ../pymarlzoo-plus
+python benchmarks/benchmarks_compiled.py --only "stag hunt" --pymarl2 ../pymarl2
 
 Ours: `--batch` copies in one thread, observations, rewards and restarts included. The package: one copy, without
 Gymnasium's checks. Both take turns, and the medians of the rounds are compared.
@@ -69,6 +70,7 @@ ROWS = {
     "overcooked cramped_room": Row(
         "cramped_room", "overcooked", "overcooked_game", batch="envs.overcooked.environment:OvercookedBatch"
     ),
+    "stag hunt": Row("stag_hunt", "pymarl2", "pymarl2_game", batch="envs.stag_hunt.environment:StagHuntBatch"),
 }
 # PyMARLzoo+'s: module, constructor's arguments, agents
 ZOO = {
@@ -120,6 +122,30 @@ def zoo_game(name: str, seconds: float) -> float:
     env = getattr(importlib.import_module(f"pymarlzooplus.envs.{module}"), name)(*arguments)
     env.reset()
     return timed(random_steps(env, n, 4), seconds)
+
+
+def pymarl2_game(name: str, seconds: float) -> float:
+    """The stag hunt of PyMARL2, without the package round it, whose folder is $PYMARL2."""
+    import yaml
+
+    folder = Path(os.environ["PYMARL2"], "src")
+    sys.modules["envs"] = types.ModuleType("envs")
+    sys.modules["envs"].__path__ = [str(folder / "envs")]
+    sys.path.append(str(folder))
+    with open(folder / "config" / "envs" / f"{name}.yaml") as file:
+        arguments = yaml.safe_load(file)["env_args"]
+    env = importlib.import_module(f"envs.{name}").StagHunt(batch_size=None, **arguments)
+    env.reset()
+    rng = np.random.default_rng(0)
+
+    def step() -> None:
+        legal = np.array(env.get_avail_actions())
+        _, over, _ = env.step((rng.random(legal.shape) * (legal > 0)).argmax(axis=-1))
+        env.get_obs(), env.get_state()
+        if over:
+            env.reset()
+
+    return timed(step, seconds)
 
 
 def overcooked_game(name: str, seconds: float) -> float:
@@ -215,13 +241,14 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256, help="copies of ours")
     parser.add_argument("--python", nargs="+", default=[], metavar="PACKAGE=PYTHON", help="which one has a package")
     parser.add_argument("--zoo", default="", metavar="FOLDER", help="the folder with pymarlzooplus/")
+    parser.add_argument("--pymarl2", default="", metavar="FOLDER", help="a checkout of PyMARL2")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         player, name, seconds = options.child
         print(json.dumps(globals()[player](name, float(seconds))))
         return
-    os.environ["ZOO"] = options.zoo
+    os.environ |= {"ZOO": options.zoo, "PYMARL2": options.pymarl2}
     pythons = dict(word.split("=", 1) for word in options.python)
     print(f"steps per second, random play: the package with one copy, ours with {options.batch} in one thread")
     for title, row in ROWS.items():
