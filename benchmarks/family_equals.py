@@ -93,7 +93,10 @@ def rows_of(family: str, chosen: list[Case], folder: Path) -> Iterator[tuple[Cas
             tasks.append(task_of(case.preset, batch, mine[-1][0], UPDATES, **case.their_changes))
     with tempfile.TemporaryDirectory() as place:
         others = theirs(checkout, Path(place), tasks)
-    errors = [max(errors_of(*one, other).values()) for one, other in zip(mine, others, strict=True)]
+    presets = [task["name"] for task in tasks]
+    errors = [
+        max(errors_of(*one, other, preset).values()) for one, other, preset in zip(mine, others, presets, strict=True)
+    ]
     for case, of_case in zip(chosen, zip(*[iter(errors)] * len(ENDS), strict=True), strict=True):
         figures = " | ".join(f"{error:.1e}" for error in of_case)
         yield case, f"{case.row} {FAMILIES[family]} | {commit} | {figures} |"

@@ -196,7 +196,7 @@ REGISTRY.declare(
     "controllers.mat_controller:MATMAC",
     "a transformer over agents, which decide one after another, for actor-critic learners (MAT)",
     takes=("continuous", "branches", "other_actions"),
-    agents=("mat", "mat_dec", "commformer"),
+    agents=("mat", "mat_dec", "mat_dec_actions", "commformer", "commformer_graph"),
     critics=("trunk",),
     learners=("ppo_learner", "a2c_learner", "commformer_learner"),
     reads=("test_greedy", "critic"),

@@ -1,6 +1,7 @@
 """What a run asks of a controller beyond PyMARL's contract, and the answers of one that knows nothing of it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch as th
@@ -45,6 +46,10 @@ class Controller:
         """
         memory = fields_before(hidden, acting.batch_size, acting.groups[AGENTS])
         return memory | {field_before(key): acting[key][:, 0] for key in action_fields(acting.scheme)}
+
+    def before_actions(self) -> AbstractContextManager:
+        """While it lasts, outputs are those of decisions, which do not know the actions of their step."""
+        return nullcontext()
 
     def unroll(self, ep_batch: EpisodeBatch) -> tuple[th.Tensor, Tree]:
         """`init_hidden` and `forward` at every step: outputs `[B, T, n, A]`, hidden states `[B, T, n, H]`."""

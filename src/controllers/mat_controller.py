@@ -1,6 +1,7 @@
 """The controller of transformers over a team's agents, which decide one after another (MAT, Wen et al. 2022)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch as th
@@ -13,6 +14,7 @@ from modules.agents import REGISTRY as agent_REGISTRY
 from modules.agents.mat_agent import Memory
 from modules.policies.policy import plain
 from utils.tensors.divided import divided
+from utils.tensors.schemes import action_fields
 from utils.tensors.tensor_trees import Tree
 
 
@@ -27,9 +29,11 @@ class MATMAC(PolicyMAC):
     supports_packing = True
 
     def __init__(self, scheme, groups, args):
+        self._as_inputs = action_fields(scheme)
         super().__init__(scheme, groups, args)
         # with the actions before as inputs, steps have an order
         self.memoryless = not self.inputs.sees_actions
+        self._knows_actions = True
 
     def _random_share(self, args: Any) -> None:
         """What agents choose is drawn in turn, without random choices."""
@@ -41,12 +45,13 @@ class MATMAC(PolicyMAC):
         with th.no_grad():
             seen = self._seen(self._build_inputs(batch, t))[rows]
             masks = {mask: batch[mask][rows, t] for mask in self.policy.masks}
-            encoded, before = self.agent.encode(seen), self._first(seen)
+            links = self.agent.links()
+            encoded, before = self.agent.encode(seen, links), self._first(seen)
             memory: Memory = {}
             outputs, actions = [], []
             for i in range(self.n_agents):  # each needs the actions of those before it
                 its = slice(i, i + 1)
-                outputs.append(self.agent.decode(seen[:, its], encoded[:, its], before, memory))
+                outputs.append(self.agent.decode(seen[:, its], encoded[:, its], before, memory, links))
                 policy = self.distribution(outputs[-1], {mask: legal[:, its] for mask, legal in masks.items()})
                 actions.append(policy.mode() if test_mode and self.args.test_greedy else policy.sample())
                 before = F.pad(self._as_seen(actions[-1]), (1, 0))
@@ -61,7 +66,7 @@ class MATMAC(PolicyMAC):
     def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
         """Outputs at step `t` of a batch that has its actions, `[B, n, A + 1]`."""
         actions = {path: plain(ep_batch[path][:, t], 2) for path in self.policy.branches}
-        return self._outputs(self._build_inputs(ep_batch, t), actions)
+        return self._outputs(self._build_inputs(ep_batch, t), actions, self._done(lambda key: ep_batch[key][:, t]))
 
     def unroll_packed(
         self, inputs: PackedInputs, avail_actions: Any = None, test_mode: bool = False
@@ -69,18 +74,40 @@ class MATMAC(PolicyMAC):
         """Outputs at the P filled steps of a batch, `[P, n, A + 1]`; zeros `[P, n, 1]` in place of hidden states."""
         batch, steps = inputs.batch, inputs.steps
         actions = {path: plain(steps.take(batch[path]), 2) for path in self.policy.branches}
-        outputs = self._outputs(inputs.parts, actions)
+        outputs = self._outputs(inputs.parts, actions, self._done(lambda key: steps.take(batch[key])))
         return outputs, outputs.new_zeros(*outputs.shape[:2], 1)
 
     def init_hidden(self, batch_size: int) -> None:
         """There is no memory: zeros `[B, n, 1]`."""
         self.hidden_states = next(self.parameters()).new_zeros(batch_size, self.n_agents, 1)
 
-    def _outputs(self, inputs: StepInputs, actions: Mapping[str, th.Tensor]) -> th.Tensor:
-        """Of R time steps, `[R, n, A + 1]`, by all the actions of these, `[R, n]` or `[R, n, k]` each."""
+    @contextmanager
+    def before_actions(self) -> Iterator[None]:
+        known, self._knows_actions = self._knows_actions, False
+        try:
+            yield
+        finally:
+            self._knows_actions = known
+
+    def _acting_outputs(self, batch, t: int, test_mode: bool) -> th.Tensor:
+        with self.before_actions():
+            return super()._acting_outputs(batch, t, test_mode)
+
+    def _done(self, field: Callable[[str], th.Tensor]) -> list[th.Tensor]:
+        """The actions of R steps as agents see last ones, `[R, n, K]`, if the agent's values see them and they are
+        known."""
+        if not (self.agent.values_see_actions and self._knows_actions):
+            return []
+        return [th.cat([field(key).float() for key in self._as_inputs], dim=-1)]
+
+    def _outputs(self, inputs: StepInputs, actions: Mapping[str, th.Tensor], done: list[th.Tensor]) -> th.Tensor:
+        """Of R time steps, `[R, n, A + 1]`, by all the actions of these, `[R, n]` or `[R, n, k]` each.
+
+        `done`: see `_done`.
+        """
         seen = self._seen(inputs)
         if not self.agent.in_turn:
-            return divided(self.agent, seen)
+            return divided(self.agent, seen, *done)
         others = F.pad(self._as_seen(actions)[:, :-1], (1, 0))
         return divided(self.agent, seen, th.cat([self._first(seen), others], dim=1))
 

@@ -137,7 +137,7 @@ REGISTRY.declare(
         "check": "learners.update_order:check_with_draws",
     },
     controllers=("mat_mac",),
-    agents=("commformer",),
+    agents=("commformer", "commformer_graph"),
     logs=logged.COMMFORMER,
     options=COMMFORMER,
 )

@@ -60,8 +60,12 @@ def entropy_bonus(entropy: th.Tensor, weight: float, adaptive: bool) -> th.Tenso
 
 
 @th.no_grad()
-def statistics(sample: Any, now: ActionEvaluation) -> dict[str, Figure]:
-    """Means over the transitions of a sample that count; EPyMARL's names, in which values of states are q, too."""
+def statistics(sample: Any, now: ActionEvaluation, returns: th.Tensor | None = None) -> dict[str, Figure]:
+    """Means over the transitions of a sample that count; EPyMARL's names, in which values of states are q, too.
+
+    Args:
+        returns: see `value_statistics`.
+    """
     choices = sample["choices"]
     means = {
         "entropy": masked_mean(now.entropy, choices),
@@ -70,16 +74,20 @@ def statistics(sample: Any, now: ActionEvaluation) -> dict[str, Figure]:
     if now.pi_max is not None:
         means["pi_max"] = masked_mean(now.pi_max(), choices)
     found = {key: figure(mean) for key, mean in means.items()}
-    return found if now.values is None else {**found, **value_statistics(sample, now.values)}
+    return found if now.values is None else {**found, **value_statistics(sample, now.values, returns)}
 
 
 @th.no_grad()
-def value_statistics(sample: Any, values: th.Tensor) -> dict[str, Figure]:
-    """Means over the transitions of a sample, of values `[B, T, n]`."""
-    mask, returns = sample["mask"], sample["returns"]
+def value_statistics(sample: Any, values: th.Tensor, returns: th.Tensor | None = None) -> dict[str, Figure]:
+    """Means over the transitions of a sample, of values `[B, T, n]`.
+
+    Args:
+        returns: in the units of values, of the same shape; None: those of the sample are.
+    """
+    mask = sample["mask"]
     means = {
-        "td_error_abs": masked_mean((values - returns).abs(), mask),
+        "td_error_abs": masked_mean((values - (sample["returns"] if returns is None else returns)).abs(), mask),
         "q_taken_mean": masked_mean(values, mask),
-        "target_mean": masked_mean(returns, mask),
+        "target_mean": masked_mean(sample["returns"], mask),
     }
     return {key: figure(mean) for key, mean in means.items()}

@@ -10,23 +10,35 @@ from components.sampling.compose import Compose, TransformContext
 from components.sampling.listed import listed_transforms
 from components.sampling.parts import with_fields
 from controllers.contract import controller
+from controllers.hidden_states import fields_before
 from controllers.inputs import known_before_steps
 from controllers.unroll import BatchUnroll
 from learners.action_evaluation import ActionEvaluation, pi_max, value_statistics
 from learners.advantages import AdvantageEstimator
 from learners.base import RATES, BaseLearner
+from learners.critics_apart import clip_apart
 from learners.figures import Figure, figure
 from learners.q_targets import mix
 from learners.state_values import PRESENT, StateValues
+from learners.steps_on_gpu import parameters_of
 from learners.update_order import TOGETHER, UpdateOrder
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.mixers import build_mixer
 from modules.policies.policy import plain
 from utils.errors import ConfigError
 from utils.numbers.schedules import Schedule
-from utils.rl_utils import memory_starts
+from utils.rl_utils import memory_starts, valid_transitions
 from utils.tensors.optimisers import build_optimiser
-from utils.tensors.schemes import action_fields, choice_masks, chosen_fields, is_rollout, observed_fields, state_fields
+from utils.tensors.schemes import (
+    AGENTS,
+    action_fields,
+    choice_masks,
+    chosen_fields,
+    field_before,
+    is_rollout,
+    observed_fields,
+    state_fields,
+)
 from utils.tensors.tensor_trees import map_tree
 from utils.timing import timed
 
@@ -38,6 +50,8 @@ class ActorCriticLearner(BaseLearner):
     """
 
     learns_from_copies = False
+    # whether parts of batches are cut by `cut_across`
+    chunks_across = False
 
     @staticmethod
     def needs_acting(args) -> tuple[str, ...]:
@@ -146,10 +160,16 @@ class ActorCriticLearner(BaseLearner):
         values = None if mac is not None else self.state_values
         mac = mac or self.mac
         before = {} if values is None else values.fields_before(batch)
+        if estimates and self.estimator.learn_padding != "nothing":
+            estimates = {**estimates, "filled": th.ones_like(batch["filled"][:, :-1])}
+        across = self.chunks_across and chunk_length > 0
+        if across:
+            estimates = {**estimates, "resets": 1 - valid_transitions(batch)}
+            before |= self._nothing_before(batch, mac, values)
         sample = with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates, before)
         if chunk_length == 1 and controller(mac).memoryless:  # steps in any order
             return self.compose({"flatten": {"counted": True}})(sample)
-        if chunk_length in (0, sample.max_seq_length) or not is_rollout(batch):
+        if not across and (chunk_length in (0, sample.max_seq_length) or not is_rollout(batch)):
             return self.compose()(sample)
         with th.no_grad():
             unroll = BatchUnroll(sample, mac)
@@ -163,7 +183,23 @@ class ActorCriticLearner(BaseLearner):
             return known_before_steps(*before, steps) | of_critic
 
         self.sampling.known = known
+        if across:
+            return self.compose({"cut_across": {"length": chunk_length}})(sample)
         return self.compose({"cut_rows": {"length": chunk_length, "burn_in": burn_in}})(sample)
+
+    def _nothing_before(self, batch: Any, mac: Any, values: StateValues | None) -> dict[str, th.Tensor]:
+        """What is known before the first step of whole episodes, as constant fields: a rollout has these fields."""
+        if is_rollout(batch):
+            return {}
+        mac.init_hidden(batch.batch_size)
+        fields = fields_before(mac.hidden_states, batch.batch_size, batch.groups[AGENTS])
+        fields |= {field_before(key): th.zeros_like(batch[key][:, 0]) for key in action_fields(batch.scheme)}
+        return fields if values is None else fields | values.fields_of_episodes(batch)
+
+    def learned_returns(self, sample: Any) -> th.Tensor | None:
+        """A sample's returns in the units of values, if they are not the sample's own."""
+        later, norm = self.estimator.normalised_later, self.estimator.value_norm
+        return norm.normalize(sample["returns"]) if later and norm is not None else None
 
     def compose(self, *transforms: dict) -> Compose:
         """Transforms of this learner, with `debug_transforms` those that look at what each makes."""
@@ -186,7 +222,7 @@ class ActorCriticLearner(BaseLearner):
         if self.one_step:
             loss = policy_loss + self.args.value_coef * value_loss
             return {"agent_grad_norm": self._step(self.agent_optimiser, loss)}
-        norms = self._steps({self.critic_optimiser: value_loss, self.agent_optimiser: policy_loss})
+        norms = self._steps({self.critic_optimiser: self._of_critics(value_loss), self.agent_optimiser: policy_loss})
         return dict(zip(("critic_grad_norm", "agent_grad_norm"), norms, strict=True))
 
     def step_values(
@@ -195,10 +231,21 @@ class ActorCriticLearner(BaseLearner):
         """One step of the critic alone, down the loss of its values; returns what is logged, `with_statistics`."""
         values = self.state_values.of_sample(sample, BatchUnroll(sample, self.mac, packed=False))
         loss = loss_of(values)
-        norm = self._step(self.critic_optimiser, loss)
+        norm = self._step(self.critic_optimiser, self._of_critics(loss))
         if not with_statistics:
             return {}
-        return {"critic_loss": figure(loss), "critic_grad_norm": norm, **value_statistics(sample, values)}
+        found = value_statistics(sample, values, self.learned_returns(sample))
+        return {"critic_loss": figure(loss), "critic_grad_norm": norm, **found}
+
+    def _of_critics(self, loss: th.Tensor) -> th.Tensor:
+        """The critics' loss, a mean over agents; with `critics_apart` the sum."""
+        return loss * self.args.n_agents if self.args.critics_apart else loss
+
+    def _clip(self, optimiser: th.optim.Optimizer, most: float) -> th.Tensor:
+        """With `critics_apart`, by each critic's own norm; returns their mean."""
+        if not self.args.critics_apart or optimiser is not self.critic_optimiser:
+            return super()._clip(optimiser, most)
+        return clip_apart(parameters_of(optimiser), most)
 
     def finish(self, batch: Any) -> None:
         """After the updates from a batch: its observations count in their normalisation, and the target follows."""

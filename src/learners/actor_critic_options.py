@@ -71,6 +71,17 @@ ACTOR_CRITIC = {
         "generalised advantage estimates continue with the value of what follows a terminal step, whose return is 0 "
         "(PyMARL2's mistake)",
     ),
+    "gae_past_closing": Option(
+        False,
+        "gae_past_ends: they continue with the value of what follows the closing state, too, which is that of an "
+        "output of 0 in padding (PyMARLzoo+'s mistake)",
+    ),
+    "critics_apart": Option(
+        False,
+        "share_critic_params=False: each agent's critic has running moments, scaled advantages and clipped gradients "
+        "of its own, and the critics' loss is the sum over agents; False: one of each for all",
+        resume=SHAPES,
+    ),
     "joint_step": Option(
         False,
         "the critic learns with the policy, by one optimiser with lr and one clipping of all gradients, its loss "
@@ -100,6 +111,18 @@ PASSES = {
         kind=float,
         above=0,
     ),
+    "huber_one_sided": Option(
+        False,
+        "huber_delta: values that are too high by more than it have no error at all (the mistake of MAPPO's code and "
+        "PyMARLzoo+)",
+    ),
+    "value_norm_passes": Option(
+        0,
+        "normalise_values: 0: the moments take in the returns of a rollout, once and before its updates; 1: those of "
+        "each minibatch, before its errors (MAPPO's code, PyMARLzoo+); 2: with value_clip, those of each minibatch "
+        "twice, so that errors of clipped values and of others have different units (PyMARLzoo+'s mistake)",
+        choices=(0, 1, 2),
+    ),
     "halve_central_loss": replace(
         WEIGHTED["halve_central_loss"], sentence="the critic's loss is half its mean squared error (PyMARL2)"
     ),
@@ -108,6 +131,11 @@ PASSES = {
         "minibatches are drawn from parts of this many steps, with the memory they started from; 0: whole rows",
         at_least=0,
         at_most=STEPS,
+    ),
+    "chunk_across": Option(
+        False,
+        "chunk_length: parts are of consecutive environments at one time step, as if these were steps; those that are "
+        "left over are not learned from (PyMARLzoo+'s mistake)",
     ),
     "burn_in": Option(
         0,
@@ -146,6 +174,13 @@ PPO = {
     ),
     "log_last_epoch": Option(
         False, "statistics are those of the last epoch (PyMARL2); False: means over all of them", resume=FREE
+    ),
+    "learn_padding": Option(
+        "nothing",
+        "what learns from padding, and from the closing states of episodes, whose returns are none of the game's: "
+        "nothing; values (the critic, and the mean entropy, where they count as 0); all (the policy, too; both "
+        "PyMARLzoo+'s mistakes)",
+        choices=("nothing", "values", "all"),
     ),
     "adaptive_entropy": Option(False, "entropy_coef is divided by the entropy, as LICA's always is (PyMARL2)"),
     "use_rollout_values": Option(
@@ -245,4 +280,25 @@ COMMFORMER = {
     **PPO,
     "edge_interval": Option(5, "one of so many updates moves the graph, and nothing else", at_least=2, at_most=STEPS),
     "edge_lr": Option(0.0005, "learning rate of the graph", above=0),
+    "edge_eps": Option(
+        None, "epsilon of the graph's optimiser; null: optim_eps", nullable=True, kind=float, at_least=0
+    ),
+    "edge_warmup": Option(
+        0,
+        "agent=commformer_graph: steps until which updates weigh attention by the weights of edges, without a choice, "
+        "while acting has one (PyMARLzoo+'s mistake)",
+        at_least=0,
+        at_most=STEPS,
+    ),
+    "swap_outputs": Option(
+        False,
+        "updates take the values for log-probabilities of actions, and these for values (PyMARLzoo+'s mistake, which "
+        "learns no policy)",
+    ),
+    "edges_with_policy": Option(
+        False,
+        "the other updates move the graph, too, and their gradients are clipped again with those of the graph, which "
+        "they make smaller (PyMARLzoo+'s mistake)",
+        resume=SHAPES,
+    ),
 }

@@ -28,7 +28,10 @@ class AdvantageEstimator:
         self.args = args
         self.standardised = Standardisation(scheme, args, args.n_agents)
         normalised = args.normalise_values and not args.standardise_returns
-        self.value_norm = ValueNorm((), beta=args.value_norm_beta) if normalised else None
+        values = (args.n_agents,) if args.critics_apart else ()
+        self.value_norm = ValueNorm(values, beta=args.value_norm_beta) if normalised else None
+        # what learners set: whether updates take in the returns, which stay in the units of rewards; `learn_padding`
+        self.normalised_later, self.learn_padding = False, "nothing"
         scaling = {"of": args.reward_scale, "clip": args.reward_clip, "first_count": args.normaliser_count}
         self.reward_scale = ReturnScale(args.gamma, **scaling) if args.normalise_rewards else None
         # those in progress where a rollout ends
@@ -66,6 +69,8 @@ class AdvantageEstimator:
         args = self.args
         mask, ended = valid_transitions(batch, by_agent=True), terminations(batch, by_agent=True)
         rewards = self.rewards(batch) if rewards is None else rewards
+        if self.normalised_later and self.value_norm is not None:
+            self.value_norm.changed()
         values = self._real(outputs)
         ahead = values if target_outputs is None else self._real(target_outputs)
         corrected = None
@@ -79,12 +84,13 @@ class AdvantageEstimator:
             counted = mask
             if args.gae_past_ends:
                 # all steps in a row, where nothing follows padding, whose return is 0
-                rewards, ended, counted = rewards * mask, 1 - mask, th.ones_like(mask)
+                followed = batch["filled"][:, :-1].float() if args.gae_past_closing else mask
+                rewards, ended, counted = rewards * mask, 1 - followed, th.ones_like(mask)
             returns = td_lambda_returns(rewards, ended, counted, ahead[:, 1:], args.gamma, args.gae_lambda)
         real, mask = returns, mask.expand_as(returns)
         returns = self.standardised.returns(returns, mask)
-        if self.value_norm is not None:
-            self.value_norm.update(returns.flatten(), None if args.normalise_padding else mask.flatten())
+        if self.value_norm is not None and not self.normalised_later:
+            self.take_in(returns, mask)
             returns = self.value_norm.normalize(returns)
         if corrected is not None:
             errors = corrected
@@ -97,8 +103,13 @@ class AdvantageEstimator:
             choices = choices * batch["acts"][:, :-1].squeeze(3)
         if args.loss_reduction == "steps":
             choices = choices / choices.sum(dim=2, keepdim=True).clamp(min=1)
+        advantages = self._scaled(errors, mask, choices)
+        if self.learn_padding != "nothing":
+            mask = th.ones_like(mask)
+        if self.learn_padding == "all":
+            choices = batch["filled"][:, :-1].float().expand_as(choices)
         found = {
-            "advantages": self._scaled(errors, mask, choices),
+            "advantages": advantages,
             "returns": returns,
             "old_values": outputs[:, :-1],
             "mask": mask,
@@ -112,12 +123,26 @@ class AdvantageEstimator:
         """Advantages in the units of `normalise_advantages`, 0 where nothing was done; all `[B, T, n]`."""
         if self.args.normalise_advantages and self.args.normalise_padding:
             errors = scaled(errors, th.ones_like(errors), 1e-6)
-        advantages = th.where(mask > 0, errors, 0.0)
+        advantages = errors if self.learn_padding == "all" else th.where(mask > 0, errors, 0.0)
         if not self.args.normalise_advantages or self.args.normalise_padding:
             return advantages
-        mean = masked_mean(advantages, choices)
-        deviation = masked_mean((advantages - mean) ** 2, choices).sqrt()
+        mean = self._mean(advantages, choices)
+        deviation = self._mean((advantages - mean) ** 2, choices).sqrt()
         return (advantages - mean) / (deviation + 1e-5)
+
+    def _mean(self, values: th.Tensor, weights: th.Tensor) -> th.Tensor:
+        """Of values `[B, T, n]`, one for all; with `critics_apart`, of each agent, `[n]`."""
+        if not self.args.critics_apart:
+            return masked_mean(values, weights)
+        return (values * weights).sum(dim=(0, 1)) / weights.sum(dim=(0, 1)).clamp(min=1)
+
+    def take_in(self, returns: th.Tensor, mask: th.Tensor) -> None:
+        """Returns `[..., n or 1]` count in the moments of values, where `mask` is not 0."""
+        assert self.value_norm is not None
+        apart = self.args.critics_apart
+        # of agents that are absent, too, as they have one mask
+        counted = None if self.args.normalise_padding else mask.amax(-1).flatten() if apart else mask.flatten()
+        self.value_norm.update(returns.flatten(0, -2) if apart else returns.flatten(), counted)
 
     def state_dict(self) -> dict[str, th.Tensor]:
         """Beside that of its networks."""

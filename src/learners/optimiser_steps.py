@@ -74,7 +74,7 @@ class OptimiserSteps:
         norms: list[Figure] = []
         for optimiser, loss in losses.items():
             parameters = parameters_of(optimiser)
-            norm = clip_gradients(parameters, clip)
+            norm = self._clip(optimiser, clip)
             if self._on_gpu.takes(optimiser, norm):
                 with timed("optimiser"):
                     self._on_gpu.make(optimiser, loss, norm)
@@ -90,6 +90,10 @@ class OptimiserSteps:
         if self._on_gpu.full:
             self.look_at_steps()
         return norms
+
+    def _clip(self, optimiser: th.optim.Optimizer, most: float) -> th.Tensor:
+        """Clip the gradients of an optimiser's parameters; returns their norm before, a number on their device."""
+        return clip_gradients(parameters_of(optimiser), most)
 
     def is_finite(self, optimiser: th.optim.Optimizer, loss: th.Tensor, norm: th.Tensor) -> bool:
         """Whether a step of the optimiser's parameters that it does not make itself may be made: its loss and norm.

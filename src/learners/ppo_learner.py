@@ -1,12 +1,13 @@
 """PPO: proximal policy optimisation with clipping (Schulman et al. 2017), for teams (MAPPO, Yu et al. 2022)."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch as th
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from learners.action_evaluation import entropy_bonus, statistics
+from learners.action_evaluation import ActionEvaluation, entropy_bonus, statistics
 from learners.advantages import scaled
 from learners.figures import Averages, Figure, figure
 from learners.q_targets import SMALLEST, masked_mean
@@ -29,6 +30,7 @@ class PPOLearner(RolloutPasses):
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
+        self.estimator.learn_padding = self.args.learn_padding
         if self.args.use_rollout_values and self.state_values.shared_trunk:
             self.state_values.take_from_acting()
             if self.args.recompute_advantages:
@@ -99,9 +101,10 @@ class PPOLearner(RolloutPasses):
         mask, choices, advantages = part["mask"], part["choices"], part["advantages"]
         if self.args.normalise_advantages_per_minibatch:
             advantages = scaled(advantages, mask)
-        now = self.evaluate_actions(part, mac)
-        pg_loss, ratio, log_ratio = clipped_surrogate(now.log_prob, part["old_log_prob"], advantages, choices, eps_clip)
-        entropy = masked_mean(now.entropy, choices)
+        now = self._evaluated(part, mac)
+        weights = part["mask"].expand_as(choices) if self.args.learn_padding == "all" else choices
+        pg_loss, ratio, log_ratio = clipped_surrogate(now.log_prob, part["old_log_prob"], advantages, weights, eps_clip)
+        entropy = self._mean_entropy(part, now.entropy)
         value_loss = None if now.values is None else self.value_loss(part, eps_clip, now.values)
         loss = pg_loss - entropy_bonus(entropy, entropy_coef, self.args.adaptive_entropy)
         norms = self.step(loss, value_loss)
@@ -117,9 +120,24 @@ class PPOLearner(RolloutPasses):
                 **({} if value_loss is None else {"critic_loss": figure(value_loss)}),
                 "approx_kl": approx_kl,
                 "clip_fraction": figure(self._kl_mean(((ratio - 1).abs() > eps_clip).float(), choices)),
-                **statistics(part, now),
+                **statistics(part, now, self.learned_returns(part)),
+                "entropy": figure(entropy),
                 **norms,
             }
+
+    def _evaluated(self, part: Any, mac: Any) -> ActionEvaluation:
+        """The actions of a minibatch; with `learn_padding`, log-probabilities of padding are 0: nothing is legal."""
+        now = self.evaluate_actions(part, mac)
+        if self.args.learn_padding != "all":
+            return now
+        return replace(now, log_prob=now.log_prob * part["choices"])
+
+    def _mean_entropy(self, part: Any, entropy: th.Tensor) -> th.Tensor:
+        """Of those that had a choice or, with `learn_padding`, of all, 0 where nothing is learned by the policy."""
+        choices = part["choices"]
+        if self.args.learn_padding == "nothing":
+            return masked_mean(entropy, choices)
+        return masked_mean(entropy * choices, part["mask"].expand_as(choices))
 
     def _kl_mean(self, values: th.Tensor, choices: th.Tensor) -> th.Tensor:
         """Of values `[..., n]` where there are `choices`, by `kl_mean`."""

@@ -96,6 +96,10 @@ class CriticMemory:
         """The field with the memory before a batch, if it is a rollout."""
         return {BEFORE: to_device(self._before, batch.device)} if is_rollout(batch) else {}
 
+    def empty(self, batch: Any) -> dict[str, th.Tensor]:
+        """The field of `before` without any memory, for a batch of whole episodes."""
+        return {BEFORE: batch["filled"].new_zeros(batch.batch_size, *self._before.shape[1:], dtype=th.float32)}
+
     def before_steps(
         self, critic: Any, sample: Any, field: Callable[[str], th.Tensor], steps: th.Tensor
     ) -> dict[str, th.Tensor]:

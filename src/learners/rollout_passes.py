@@ -24,6 +24,8 @@ class RolloutPasses(ActorCriticLearner):
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         self.eps_clip = Schedule.of(self.args.eps_clip)
+        self.estimator.normalised_later = self.args.value_norm_passes > 0 and self.estimator.value_norm is not None
+        self.chunks_across = self.args.chunk_across
         self.minibatches = self.compose({"recurrent_minibatches": {"parts": self.args.minibatches}})
 
     def update_in_turn(
@@ -48,19 +50,33 @@ class RolloutPasses(ActorCriticLearner):
         return 0.5 * loss if self.args.halve_central_loss else loss
 
     def _mean_error(self, part: Any, eps_clip: float, values: th.Tensor) -> th.Tensor:
+        returns = for_clipped = part["returns"]
+        if self.estimator.normalised_later:
+            for_clipped, returns = self._normalised(returns, part["mask"])
         if not self.args.value_clip and self.args.huber_delta is None:
-            return mean_square(values, part["returns"], part["mask"])
-        errors = self._error(values, part["returns"])
+            return mean_square(values, returns, part["mask"])
+        errors = self._error(values, returns)
         if self.args.value_clip:
             near = part["old_values"] + (values - part["old_values"]).clamp(-eps_clip, eps_clip)
-            errors = th.maximum(errors, self._error(near, part["returns"]))
+            errors = th.maximum(errors, self._error(near, for_clipped))
         return masked_mean(errors, part["mask"])
+
+    def _normalised(self, returns: th.Tensor, mask: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Returns `[..., n]` after each of the `value_norm_passes`, in which they count: the first, and the last."""
+        after = []
+        for _ in range(self.args.value_norm_passes):
+            self.estimator.take_in(returns, mask)
+            after.append(self.estimator.value_norm.normalize(returns))
+        return after[0], after[-1]
 
     def _error(self, values: th.Tensor, returns: th.Tensor) -> th.Tensor:
         """Squared; beyond `huber_delta`, if there is one, linear with the same slope (Huber 1964)."""
         if self.args.huber_delta is None:
             return (values - returns) ** 2
-        return 2 * F.huber_loss(values, returns, reduction="none", delta=self.args.huber_delta)
+        errors = 2 * F.huber_loss(values, returns, reduction="none", delta=self.args.huber_delta)
+        if self.args.huber_one_sided:
+            errors = th.where(values - returns > self.args.huber_delta, 0.0, errors)
+        return errors
 
 
 def mean_square(values: th.Tensor, targets: th.Tensor, weights: th.Tensor) -> th.Tensor:

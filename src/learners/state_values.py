@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch as th
+import torch.nn.functional as F
 
 from controllers.contract import controller
 from controllers.hidden_states import memory_before
@@ -13,7 +14,7 @@ from learners import recurrent_critic
 from learners.action_evaluation import field_of
 from learners.recurrent_critic import CriticMemory
 from utils.errors import ConfigError
-from utils.rl_utils import memory_starts
+from utils.rl_utils import memory_starts, valid_transitions
 from utils.tensors.contracts import require_shape
 from utils.tensors.schemes import AGENTS, MEMORY, is_rollout
 from utils.tensors.tensor_trees import map_tree
@@ -76,7 +77,9 @@ class StateValues:
     def _of(self, batch: Any, critic: Any) -> th.Tensor:
         if self.memory is not None:
             return self.memory.values(self._critic, batch, self._seen(batch), self._padding)
-        if self._from_acting and is_rollout(batch) and "value" in batch.scheme:
+        if self._from_acting and "value" in batch.scheme:
+            if not is_rollout(batch):
+                return self._of_episodes(batch)
             acted = self._of_outputs(batch["value"][:, :-1]) * batch["filled"][:, :-1]
             return th.cat([acted, self._of_trunk(self._last_step(batch))], dim=1)
         if self.shared_trunk:
@@ -86,6 +89,11 @@ class StateValues:
             sizes = {"B": batch.batch_size, "T": batch.max_seq_length, "n": batch.groups[AGENTS]}
             require_shape(f"the critic {type(self._critic).__name__}", values, sizes)
         return values
+
+    def _of_episodes(self, batch: Any) -> th.Tensor:
+        """Of acting where actions were chosen, and of closing states, where none were."""
+        taken = F.pad(valid_transitions(batch), (0, 0, 0, 1)) > 0
+        return th.where(taken, self._of_outputs(batch["value"]), self._of_trunk(batch))
 
     def _last_step(self, batch: Any) -> Any:
         """The last step of a rollout, which starts from the memory after the decision before it."""
@@ -104,7 +112,8 @@ class StateValues:
 
     def _of_trunk(self, batch: Any) -> th.Tensor:
         unroll = BatchUnroll(batch, self._mac, packed=is_rollout(batch) or not self._padding)
-        return unroll.spread(self._of_outputs(self._forward(unroll.outputs, self._mac)))
+        with self._mac.before_actions():
+            return unroll.spread(self._of_outputs(self._forward(unroll.outputs, self._mac)))
 
     def of_sample(self, sample: Any, unroll: BatchUnroll, outputs: Any = None) -> th.Tensor:
         """Of a sample that the controller is unrolled over, with these outputs: as `of`.
@@ -135,6 +144,10 @@ class StateValues:
     def fields_before(self, batch: Any) -> dict[str, th.Tensor]:
         """What the critic remembers from before a batch, as constant fields of a sample."""
         return {} if self.memory is None else self.memory.before(batch)
+
+    def fields_of_episodes(self, batch: Any) -> dict[str, th.Tensor]:
+        """The same before the first step of whole episodes: nothing is remembered."""
+        return {} if self.memory is None else self.memory.empty(batch)
 
     @th.no_grad()
     def fields_before_steps(self, sample: Any, steps: th.Tensor) -> dict[str, th.Tensor]:

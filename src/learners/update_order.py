@@ -11,6 +11,7 @@ import numpy as np
 import torch as th
 
 from components.sampling.fields import of_agent
+from learners import critics_apart
 from learners.options import check_draws
 from modules.agents import REGISTRY as agents
 from utils.errors import ConfigError
@@ -101,6 +102,7 @@ def check(config: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: names the key and a remedy.
     """
+    critics_apart.check(config)
     order = config.get("update_order", TOGETHER)
     if order == TOGETHER:
         if config["learner"] == "trpo_learner":

@@ -11,6 +11,11 @@ def layer_norms(width: int, wanted: bool) -> tuple[Norm, Norm]:
     return (nn.LayerNorm(width), nn.LayerNorm(width)) if wanted else (None, None)
 
 
+def normalised_layer(inputs: int, width: int) -> nn.Sequential:
+    """A linear layer and a rectifier, whose outputs are normalised."""
+    return nn.Sequential(nn.Linear(inputs, width), nn.ReLU(), nn.LayerNorm(width))
+
+
 def normed(norm: Norm, x: th.Tensor) -> th.Tensor:
     """`x` after the layer; without one, as it is."""
     return x if norm is None else norm(x)

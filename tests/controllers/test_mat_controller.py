@@ -59,7 +59,7 @@ def evaluated(batch, mac, packed=True):
 
 
 @pytest.mark.parametrize("kinds", [("choice",), ("choice", "numbers")])
-@pytest.mark.parametrize("agent", ["mat", "mat_dec", "commformer"])
+@pytest.mark.parametrize("agent", ["mat", "mat_dec", "commformer", "commformer_graph"])
 def test_probabilities_of_decisions_in_turn_are_those_of_learning(agent, kinds):
     batch, mac, log_prob, value = played(agent, kinds)
     for packed in (True, False):
@@ -69,6 +69,17 @@ def test_probabilities_of_decisions_in_turn_are_those_of_learning(agent, kinds):
     some = mac.decide(batch, 1, 0, rows=[0, 2], test_mode=True)
     assert some.actions["actions"].shape == (2, N) and some.extra("value").shape == (2, N, 1)
     th.testing.assert_close(some.extra("value").squeeze(2), value[[0, 2], 1], rtol=1e-4, atol=1e-4)
+
+
+def test_a_decision_and_a_pass_have_one_graph():
+    """All agents of all episodes, whenever they decide, on edges that were drawn once."""
+    batch, mac, *_ = played("commformer_graph", edge_draws="always")
+    drawn, links = [], mac.agent.links
+    mac.agent.links = lambda: drawn.append(links()) or drawn[-1]
+    mac.decide(batch, 1, 0)
+    assert len(drawn) == 1
+    mac.forward(batch, 1)
+    assert len(drawn) == 2
 
 
 def changed_by(mac, batch, key, agent):
@@ -92,6 +103,31 @@ def test_decentral_actions_follow_what_an_agent_sees_itself():
     batch, mac, *_ = played("mat_dec")
     assert changed_by(mac, batch, "actions", 0) == ([False] * N, [False] * N)
     assert changed_by(mac, batch, "obs", 2) == ([False, False, True], [True] * N)
+
+
+def test_values_in_learning_see_what_the_others_do_and_those_of_acting_nothing():
+    batch, mac, log_prob, value = played("mat_dec_actions")
+    inputs = []
+    mac.agent.obs_encoder[0].register_forward_hook(lambda _, given, __: inputs.append(given[0]))
+    for packed in (True, False):
+        with mac.before_actions():
+            found = evaluated(batch, mac, packed)
+        th.testing.assert_close(found[0], log_prob, rtol=1e-4, atol=1e-4)
+        th.testing.assert_close(found[1], value, rtol=1e-4, atol=1e-4)
+        assert (inputs[-1][..., -N * CHOICES :] == 0).all()
+        found = evaluated(batch, mac, packed)
+        th.testing.assert_close(found[0], log_prob, rtol=1e-4, atol=1e-4)
+        assert ((found[1] - value).abs() > 1e-4).all()
+    done = batch["actions_onehot"][:, 1].float()
+    mac.forward(batch, 1)
+    for i in range(N):
+        others = done.clone()
+        others[:, i] = 0
+        th.testing.assert_close(inputs[-1][:, i, -N * CHOICES :], others.flatten(1))
+    assert changed_by(mac, batch, "obs", 2) == ([False, False, True], [True] * N)
+    batch, mac, _, value = played("mat_dec_actions")
+    again = mac.decide(batch, 1, 0).extra("value").squeeze(2)
+    th.testing.assert_close(again, value[:, 1], rtol=1e-4, atol=1e-4, msg="decisions look at no action of their step")
 
 
 def test_greedy_decisions_take_the_best_given_those_before():

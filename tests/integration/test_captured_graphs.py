@@ -10,6 +10,7 @@ CAPTURED = [
     ("ippo", {"minibatches": 2}),
     ("mappo", {}),
     ("happo", {"minibatches": 2}),
+    ("happo", {"share_critic_params": False, "critics_apart": True, "value_norm_passes": 2}),
     ("pqn_vdn", {}),
     ("pqn_qmix", {"obs_last_action": True}),
     ("ppo", {}),

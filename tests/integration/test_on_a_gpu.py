@@ -245,9 +245,11 @@ COUNTS = {
     **dict.fromkeys(("sac", "sac_mujoco", "tqc", "crossq", "masac", "isac"), ONE_STEP),
     **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
     **dict.fromkeys(("ippo", "mappo", "mappo_mpe", "mat", "mat_dec", "commformer"), MINIBATCHES),
+    # in fifteen epochs
+    **dict.fromkeys(("pymarlzoo_mat_dec", "pymarlzoo_commformer"), Most(update=(0, 33))),
     **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),
     **{f"epymarl_{name}": MINIBATCHES for name in ("ippo", "ippo_ns", "mappo", "mappo_ns")},
-    **dict.fromkeys(("ippo_smac", "pymarl2_ippo"), TWO_NETWORKS),
+    **dict.fromkeys(("ippo_smac", "pymarl2_ippo", "pymarlzoo_happo"), TWO_NETWORKS),
     # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one
     "enn_ppo": Most(decision=(2, 10.3), update=(0, 48)),
     **dict.fromkeys(("ia2c", "maa2c", "vmix", "commnet", "tarmac", "ic3net"), Most(update=(0, 4))),

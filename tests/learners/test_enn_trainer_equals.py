@@ -100,7 +100,9 @@ def test_losses(originals, seed):
         halve_central_loss=False,
         adaptive_entropy=False,
         joint_step=False,
+        learn_padding="nothing",
     )
+    learner.estimator = SimpleNamespace(normalised_later=False, value_norm=None)
     learner._slots = [slice(0, 3), slice(3, 5)]
     learner.evaluate_actions = lambda *_: ActionEvaluation(now, th.zeros_like(now), frame["new_values"])
     learner.step = lambda policy_loss, value_loss: {}

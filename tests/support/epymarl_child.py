@@ -8,11 +8,14 @@ OUT gets, for each, the statistics of each update and the weights after the last
 import copy
 import importlib
 import json
+import re
 import sys
 import types
 from collections import defaultdict
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import torch as th
@@ -30,6 +33,9 @@ CRITICS = {
     "pac_dcg_critic_ns": ("pac_dcg_ns", "DCGCriticNS"),
     "maddpg_critic": ("maddpg", "MADDPGCritic"),
     "maddpg_critic_ns": ("maddpg_ns", "MADDPGCriticNS"),
+    "happo_critic": ("happo", "HAPPOCritic"),
+    "mat_critic": ("mat", "MATCritic"),
+    "commformer_critic": ("commformer_critic", "CommFormerCritic"),
 }
 LEARNERS = {
     "q_learner": "QLearner",
@@ -51,6 +57,9 @@ LEARNERS = {
     "offpg_learner": "OffPGLearner",
     "maser_q_learner": "MASERQLearner",
     "emc_qplex_curiosity_vdn_learner": "EMC_qplex_curiosity_vdn_Learner",
+    "happo_learner": "HAPPOLearner",
+    "mat_learner": "MATLearner",
+    "commformer_learner": "CommFormerLearner",
 }
 # whose files have other names
 FILES = {
@@ -146,6 +155,9 @@ def trained(src: Path, task: dict) -> dict:
         scheme["probs"] = {"vshape": (args.n_actions,), "group": "agents"}
     if "noise" in fields:
         scheme["noise"] = {"vshape": (args.noise_dim,)}
+    sizes = {"log_probs": 1, "values": 1, "hidden_states": 0, "hidden_states_critic": 0}
+    for key in getattr(args, "extra_in_buffer", ()):
+        scheme[key] = {"vshape": (sizes[key] or args.hidden_dim,), "group": "agents"}
     groups = {"agents": args.n_agents}
     preprocess = {"actions": ("actions_onehot", [OneHot(out_dim=args.n_actions)])}
     batch = EpisodeBatch(scheme, groups, size, columns, preprocess=preprocess)
@@ -159,10 +171,16 @@ def trained(src: Path, task: dict) -> dict:
     mac = controllers[args.mac](batch.scheme, groups, args)
     logged = []
     console = SimpleNamespace(info=lambda *_: None)
-    logger = SimpleNamespace(log_stat=lambda key, x, t: logged[-1].update({key: float(x)}), console_logger=console)
+    logger = SimpleNamespace(log_stat=lambda key, x, t: logged[-1][key].append(float(x)), console_logger=console)
     module = module_of(f"learners.{FILES.get(args.learner, args.learner)}")
     learner = getattr(module, LEARNERS[args.learner])(mac, batch.scheme, logger, args)
     networks = {name: getattr(learner, name) for name in NETWORKS if getattr(learner, name, None) is not None}
+    if getattr(mac.agent, "critic", None) is not None:  # a part of the agent, which has its weights
+        del networks["critic"]
+    if "dropout" in task["changes"]:
+        for part in mac.agent.modules():
+            if hasattr(part, "dropout"):
+                part.dropout = task["changes"]["dropout"]
     # a critic that is a controller
     networks = {name: getattr(network, "agent", network) for name, network in networks.items()}
     targets = {name: getattr(learner, f"target_{name}") for name in networks if hasattr(learner, f"target_{name}")}
@@ -197,19 +215,41 @@ def trained(src: Path, task: dict) -> dict:
             _load(network, task["weights"][name])
             if name in targets:
                 _load(targets[name], task["weights"][name])
+    agent = mac.agent
+    if hasattr(learner, "learners"):  # HAPPO's, one of each agent
+        agent, networks["critic"] = th.nn.Module(), th.nn.Module()
+        agent.agents = th.nn.ModuleList(one.mac.agent for one in learner.learners)
+        networks["critic"].critics = th.nn.ModuleList(one.critic for one in learner.learners)
+        _load(agent, task["weights"]["agent"])
+        _load(networks["critic"], task["weights"]["critic"])
     for name in ("mac", "target_mac", "old_mac"):
         if hasattr(learner, name):
             _load(getattr(learner, name).agent, task["weights"]["agent"])
     th.manual_seed(task["seed"])
     np.random.seed(task["seed"])
-    for update in range(task["updates"]):
-        logged.append({})
-        if explorer is not None:
-            explorer.train(batch)
-        # a copy, as its buffer draws: MASER writes into it
-        _train(learner, copy.deepcopy(batch), task.get("rows"), 10 * (update + 1), update, memory)
-    trained = {"agent": mac.agent, **networks, **{f"target_{name}": target for name, target in targets.items()}}
+    with _chance(args.learner):
+        for update in range(task["updates"]):
+            logged.append(defaultdict(list))
+            if explorer is not None:
+                explorer.train(batch)
+            if getattr(args, "extra_in_buffer", ()):
+                batch = acted(learner, batch)
+            # a copy, as its buffer draws: MASER writes into it
+            _train(learner, copy.deepcopy(batch), task.get("rows"), 10 * (update + 1), update, memory)
+    # of what is logged several times the last, but of HAPPO's agents the mean
+    several = len(getattr(learner, "learners", [0]))
+    logged = [{key: sum(values[-several:]) / several for key, values in stats.items()} for stats in logged]
+    trained = {"agent": agent, **networks, **{f"target_{name}": target for name, target in targets.items()}}
     return {"stats": logged, "weights": {name: _state(network) for name, network in trained.items()}}
+
+
+def _chance(learner: str):
+    """As ours in this test: HAPPO's agents come in their order, and CommFormer's noise is always 0."""
+    if learner == "happo_learner":
+        return patch.object(th, "randperm", lambda number: th.arange(number))
+    if learner == "commformer_learner":
+        return patch.object(th.Tensor, "exponential_", lambda x: x.fill_(1.0))
+    return nullcontext()
 
 
 def _memory(args, fields: dict, scheme: dict):
@@ -246,6 +286,43 @@ def _train(learner, batch, rows: int | None, t_env: int, episode: int, memory=No
     learner.train(batch[rows:], t_env, episode, off=False)
 
 
+@th.no_grad()
+def acted(learner, batch):
+    """The batch with what its runners store beside actions: by the present weights, zeros where nothing is filled."""
+    seen, made = copy.deepcopy(batch), copy.deepcopy(batch)
+    for key in ("terminated", "actions_onehot"):  # acting does not know them yet
+        seen.data.transition_data[key].zero_()
+    if hasattr(learner, "learners"):
+        learner.init_hidden(batch.batch_size)
+    for t in range(batch.max_seq_length):
+        before = learner.get_hidden_states() if hasattr(learner, "learners") else {}
+        for key, values in {**_decided(learner, seen, t, batch["actions"][:, t]), **before}.items():
+            made.data.transition_data[key][:, t] = values.reshape(made[key][:, t].shape) * batch["filled"][:, t, None]
+    return made
+
+
+def _decided(learner, seen, t: int, actions: th.Tensor) -> dict:
+    """Values, and log-probabilities of these actions `[B, n, 1]`."""
+    if not hasattr(learner, "learners"):  # of a transformer over agents
+        agent = learner.mac.agent
+        inputs = learner.mac._build_inputs(seen, t).view(seen.batch_size, -1, agent.input_shape)
+        values, *encoded = _as_tuple(agent.critic(seen, t))
+        order = [*encoded[:1], inputs, actions, seen["avail_actions"][:, t], *encoded[1:]]
+        return {"values": values, "log_probs": agent(*order)[0]}
+    for i, one in enumerate(learner.learners):
+        one.mac.action_selector = SimpleNamespace(select_action=_chosen(actions[:, i]))
+    return learner.select_actions(seen, t, 0)[1]
+
+
+def _as_tuple(found) -> tuple:
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _chosen(actions: th.Tensor):
+    """A selector that chooses these, `[B, 1]`."""
+    return lambda probs, *_, **__: (actions, th.distributions.Categorical(probs).log_prob(actions))
+
+
 # of networks that are not a module, the lists of modules that they consist of
 LISTS = "critics", "agents", "utility_fun", "payoff_fun"
 
@@ -260,6 +337,8 @@ def _beginning(network) -> str:
     return "critic." if all(key.startswith("critic.") for key in network.state_dict()) else ""
 
 
+# buffers of attention
+MASK = re.compile(r"attn\d?\.mask$")
 # the end of the names of a GRU's weights, where ours is a cell
 GRU = "_l0"
 
@@ -287,7 +366,8 @@ def _in_our_names(state: dict) -> dict:
 def _load(network, weights: dict) -> None:
     if isinstance(network.state_dict(), dict):
         start, weights = _beginning(network), _in_its_names(network, weights)
-        network.load_state_dict({start + key: x for key, x in weights.items()})
+        buffers = {key: x for key, x in network.named_buffers() if MASK.search(key)}
+        network.load_state_dict({start + key: x for key, x in weights.items()} | buffers)
         return
     for start, part in _parts(network).items():
         part.load_state_dict({key.removeprefix(start): x for key, x in weights.items() if key.startswith(start)})
@@ -296,6 +376,7 @@ def _load(network, weights: dict) -> None:
 def _state(network) -> dict:
     state = network.state_dict()
     if isinstance(state, dict):
+        state = {key: x for key, x in state.items() if not MASK.search(key)}
         return _in_our_names({key.removeprefix(_beginning(network)): x for key, x in state.items()})
     parts = _parts(network).items()
     return {f"{start}{key}": value.clone() for start, part in parts for key, value in part.state_dict().items()}

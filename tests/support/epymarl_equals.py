@@ -3,15 +3,18 @@
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import torch as th
 
 import pymarl3_equals
+import pymarlzoo_names
 from checks.options import completed
 from checks.values import normalised
 from cli.compose import compose_config
@@ -73,6 +76,13 @@ WEIGHTS = {
     # few transitions, in several parts
     "pymarlzoo_eoi": ({"eoi_batch_size": 16}, {"eoi_batch_size": 16, "batch_size": len(ENDS["cut"])}),
     "pymarlzoo_maven": ({"mi_loss": 1e4}, {"mi_loss": 1e4}),
+    # without random numbers: of acting, and of updates
+    "pymarlzoo_commformer": (
+        {"commformer_dropout": 0.0, "use_rollout_values": False, "use_rollout_log_probs": False},
+        {"dropout": 0.0},
+    ),
+    # agents in their order, as theirs in `epymarl_child`
+    "pymarlzoo_happo": ({"update_order": "fixed"}, {}),
     # the state of these batches has two numbers for each of three agents
     "pymarlzoo_cds": (
         {"agent_own_state_size": 2, "diversity_coef": 3.0, "own_values_coef": 30.0, "attend_reg_coef": 2.0},
@@ -92,12 +102,25 @@ NAMES = {
     "target_vals": "target_mean",
     "vdn prediction loss": "intrinsic_loss",
     "emdqn_loss": "memory_loss",
+    "returns_mean": "target_mean",
+    "value_loss": "critic_loss",
+    "policy_loss": "pg_loss",
 }
 # of policies alone, where a step is not of them alone
 NORMS = {"grad_norm": "agent_grad_norm"}
-# the sum of others, which are compared, and a setting
-LEFT_OUT = ("coma_loss", "lr", "emdqn_weight", "emdqn_curr_capacity", "curiosity_scale", "curiosity_decay_rate")
+# the sum of others, which are compared, settings, and the mean of ratios, those of padding too
+LEFT_OUT = (
+    "coma_loss",
+    "lr",
+    "ratio",
+    "emdqn_weight",
+    "emdqn_curr_capacity",
+    "curiosity_scale",
+    "curiosity_decay_rate",
+)
 LEFT_OUT += ("curiosity_decay_cycle", "curiosity_decay_stop", "em_ Q hit probability", "e_m Q mean")
+# which a preset's original does not compute, and what it logs in other units
+ODD = {"pymarlzoo_happo": ("td_error_abs", "advantage_mean")}
 # of the random numbers in updates
 SEED = 5
 
@@ -183,6 +206,8 @@ def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dic
     learner._update_targets()
     if learner.target_mac is not None:
         learner.target_mac.load_state(mac)
+    if hasattr(mac.agent, "edges"):  # weights that are rounded down to 0 or 1
+        mac.agent.edges.data.tanh_().mul_(0.3).add_(1.0)
     before = {name: _copy(network) for name, network in networks.items()}
     if hasattr(learner, "memory"):
         learner.take_rollout(batch, 0)
@@ -192,17 +217,22 @@ def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dic
     np.random.seed(SEED)
     listed = listed_transforms("sample_transforms", args.sample_transforms, "columns", ("columns", "parts"))
     transforms = Compose(listed, TransformContext("sample_transforms", args))
-    for update in range(updates):
-        sample = transforms(batch)
-        for number, part in enumerate(sample if isinstance(sample, Minibatches) else (sample,)):
-            t_env = 10 * (update + 1) + number
-            learner.train(rewarded(learner, part, t_env), t_env, update)
-        stats.append(logger.last())
+    # edges are drawn without noise, as theirs in `epymarl_child`
+    noise = patch.object(th.Tensor, "exponential_", lambda x: x.fill_(1.0)) if hasattr(mac.agent, "edges") else None
+    with noise or nullcontext():
+        for update in range(updates):
+            sample = transforms(batch)
+            for number, part in enumerate(sample if isinstance(sample, Minibatches) else (sample,)):
+                t_env = 10 * (update + 1) + number
+                learner.train(rewarded(learner, part, t_env), t_env, update)
+            stats.append(logger.last())
     networks |= {f"target_{name}": net for name, net in learner.target_networks.items()}
     after = {name: _copy(network) for name, network in networks.items()}
-    if preset.startswith("pymarl3_"):
-        for weights in (before, after):
+    for weights in (before, after):
+        if preset.startswith("pymarl3_"):
             weights["agent"] = pymarl3_equals.in_their_names(weights["agent"], config)
+        if preset in pymarlzoo_names.TEAMS:
+            weights["agent"] = pymarlzoo_names.in_their_names(weights["agent"], SIZES)
     return before, after, stats
 
 
@@ -217,7 +247,14 @@ def task_of(preset: str, batch: EpisodeBatch, weights: dict, updates: int, **cha
     sizes = pymarl3_equals.THEIR_SIZES if preset.startswith("pymarl3_") else SIZES
     changes |= {"common_reward": fields["reward"].size(2) == 1}
     config, nearest = NEAREST.get(preset, (preset.partition("_")[2], {}))
-    task = {"preset": config, "changes": nearest | changes, "sizes": sizes, "batch": fields, "weights": weights}
+    task = {
+        "name": preset,
+        "preset": config,
+        "changes": nearest | changes,
+        "sizes": sizes,
+        "batch": fields,
+        "weights": weights,
+    }
     if preset in SEVERAL:
         task["rows"] = len(ENDS["cut"])
     return {**task, "updates": updates, "seed": SEED, "maps": pymarl3_equals.MAPS}
@@ -232,7 +269,7 @@ def theirs(checkout: Path, folder: Path, tasks: list[dict]) -> list[dict]:
     return th.load(folder / "done.pt", weights_only=False)
 
 
-def errors_of(before: dict, after: dict, stats: list[dict], other: dict) -> dict[str, float]:
+def errors_of(before: dict, after: dict, stats: list[dict], other: dict, preset: str = "") -> dict[str, float]:
     """The relative error of each statistic of an update that the other learner logs, and of each network's weights.
 
     Raises:
@@ -242,8 +279,9 @@ def errors_of(before: dict, after: dict, stats: list[dict], other: dict) -> dict
     for update, (mine, expected) in enumerate(zip(stats, other["stats"], strict=True)):
         assert expected, "nothing was logged"
         for key, value in expected.items():
-            ours = NAMES.get(key, key)
-            if (key in LEFT_OUT or key.startswith("vdn ")) and ours not in mine:
+            ours = key if key in mine else NAMES.get(key, key)
+            left_out = (key in LEFT_OUT or key.startswith("vdn ")) and ours not in mine
+            if left_out or key in ODD.get(preset, ()):
                 continue
             found = mine[ours if ours in mine else NORMS[ours]]
             # of means of both signs, not relative to what is left of them

@@ -181,6 +181,14 @@ REGISTRY.declare(
     of_learners=True,
 )
 REGISTRY.declare(
+    "cut_across",
+    "components.sampling.parts:cut_across",
+    "rows of consecutive entries at one step, as if they were steps (PyMARLzoo+'s mistake); of actor-critic learners",
+    options={"length": Option(1, "entries of a row", at_least=1, at_most=STEPS)},
+    takes=("columns",),
+    of_learners=True,
+)
+REGISTRY.declare(
     "normalise",
     "components.sampling.normalise:Normalise",
     "fields by the running mean and deviation of all that passed; saved in checkpoints",

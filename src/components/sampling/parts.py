@@ -38,6 +38,10 @@ def with_fields(
         shown["starts"] = memory_starts(course)[:, :length].to(th.uint8).reshape(fields["starts"].shape)
         if "mask" in fields:  # as actor-critic learners have it
             shown["mask"] = valid_transitions(course, by_agent=True)
+        if "filled" in fields:  # padding is learned from, too
+            shown |= {key: th.ones_like(shown[key]) for key in ("filled", "mask")}
+        if "resets" in fields:
+            shown["resets"] = 1 - valid_transitions(course)
         made.know_course(shown)
     return made
 
@@ -75,6 +79,41 @@ def cut_rows(batch: EpisodeBatch, context: Any, length: int, burn_in: int) -> Ep
     if (course := batch.course()) is not batch:
         own = th.arange(0, batch.max_seq_length, length)
         made.know_course(_cut(course.data.transition_data, own, length, burn_in))
+    return made
+
+
+def cut_across(batch: EpisodeBatch, context: Any, length: int) -> EpisodeBatch:
+    """Sequences of `length` entries of a batch of B at one time step, those of the next step behind them.
+
+    Step t of entry b is at place t * B + b; sequence k has the places from k * length on, and what is left over is in
+    none; of fewer places, there is one sequence. Networks with a memory take entries for steps (PyMARLzoo+'s mistake).
+    A sequence starts from the memory before its first place, and from none where the field "resets" `[B, T, 1]` is not
+    0; `context.known` as for `cut_rows`.
+
+    Args:
+        batch: of T steps, as `with_fields` returns it.
+    """
+    length = min(length, batch.batch_size * batch.max_seq_length)
+    rows = batch.batch_size * batch.max_seq_length // length
+
+    def cut(x: th.Tensor) -> th.Tensor:
+        return x.transpose(0, 1).flatten(0, 1)[: rows * length].unflatten(0, (rows, length))
+
+    fields = {key: cut(x) for key, x in batch.data.transition_data.items()}
+    resets = fields.pop("resets")
+    constant = {}
+    for key, x in batch.data.episode_data.items():
+        constant[key] = cut(x.unsqueeze(1).expand(-1, batch.max_seq_length, *x.shape[1:]))[:, 0]
+    for key, x in context.known(th.arange(batch.max_seq_length, device=batch.device)).items():
+        first = cut(x)[:, 0]
+        constant[key] = first.masked_fill(resets[:, 0].view(-1, *[1] * (first.dim() - 1)) > 0, 0)
+    fields["starts"] = (resets > 0).to(th.uint8)
+    scheme = {key: entry for key, entry in batch.scheme.items() if key != "resets"}
+    scheme["starts"] = {**scheme["starts"], "vshape": (1,)}
+    made = batch_with(batch, fields, constant, scheme)
+    if (course := batch.course()) is not batch:
+        shown = {key: cut(x) for key, x in course.data.transition_data.items()}
+        made.know_course(shown | {"starts": (shown.pop("resets") > 0).to(th.uint8)})
     return made
 
 

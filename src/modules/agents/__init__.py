@@ -62,6 +62,14 @@ REGISTRY.declare(
     options=WIDTHS | LAYER_NORM,
 )
 REGISTRY.declare(
+    "rnn_mappo",
+    "modules.agents.rnn_mappo_agent:MAPPOAgent",
+    "two linear layers, GRU cell, linear, with inputs and outputs of layers normalised (MAPPO's code)",
+    memory=True,
+    sees_rows=True,
+    options=WIDTHS,
+)
+REGISTRY.declare(
     "rnn_maven",
     "modules.agents.maven_agent:MAVENAgent",
     "linear, GRU cell, and a last layer made from the episode's latent variable (MAVEN)",
@@ -149,6 +157,15 @@ REGISTRY.declare(
     options=MAT,
 )
 REGISTRY.declare(
+    "mat_dec_actions",
+    "modules.agents.mat_agent:MATDecActionsAgent",
+    "mat_dec, whose values in learning see the others' actions in the same step (PyMARLzoo+'s mistake)",
+    sees_rows=True,
+    controllers=("mat_mac",),
+    check="modules.agents.mat_agent:check",
+    options=MAT,
+)
+REGISTRY.declare(
     "commformer",
     "modules.agents.commformer_agent:CommFormerAgent",
     "MAT, whose agents hear only those to which a learned graph links them (CommFormer)",
@@ -159,6 +176,28 @@ REGISTRY.declare(
     options={
         **MAT,
         "sparsity": Option(0.4, "share of the team that each agent hears, at least one other", above=0, at_most=1),
+    },
+)
+REGISTRY.declare(
+    "commformer_graph",
+    "modules.agents.commformer_graph_agent:CommFormerGraphAgent",
+    "commformer by its authors' network: links have features, and agents heads of their own",
+    sees_rows=True,
+    controllers=("mat_mac",),
+    learners=("commformer_learner",),
+    check="modules.agents.mat_agent:check",
+    options={
+        **MAT,
+        "sparsity": Option(0.4, "share of the team that each agent hears, at least one", above=0, at_most=1),
+        "edge_draws": Option(
+            "graph",
+            "when edges are drawn by their weights, in place of those with the largest ones: in updates of the graph, "
+            "or always, so that acting and each update have other graphs (PyMARLzoo+)",
+            choices=("graph", "always"),
+        ),
+        "commformer_dropout": Option(
+            0.1, "share of the numbers in the encoder's layers that an update leaves out", at_least=0, at_most=0.9
+        ),
     },
 )
 TRANSFORMER = {

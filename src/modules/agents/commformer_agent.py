@@ -19,9 +19,10 @@ class CommFormerAgent(MATAgent):
     Attributes:
         chooses: there are more others than it hears.
         draws_edges: edges are drawn, by weights with Gumbel noise; else they are those with the largest weights.
+        draws_always: they are in acting and in all updates.
     """
 
-    draws_edges = False
+    draws_edges = draws_always = False
 
     def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any, action_size: int):
         super().__init__(input_shape, args, action_size)

@@ -17,7 +17,7 @@ from utils.errors import ConfigError
 # of layers that no activation follows
 SMALL_GAIN = 0.01
 # keys and values of the agents before, by the layer of attention that made them
-Memory = dict["Attention", tuple[th.Tensor, th.Tensor]]
+Memory = dict[nn.Module, tuple[th.Tensor, th.Tensor]]
 
 
 class MATDecAgent(nn.Module):
@@ -33,6 +33,8 @@ class MATDecAgent(nn.Module):
 
     # actions of a team depend on those of the agents before
     in_turn = False
+    # its values depend on the actions of the others in the same step, where these are known
+    values_see_actions = False
     # for controllers: inputs come by parts, and all steps of a batch at once
     takes_parts = supports_packing = True
 
@@ -40,16 +42,22 @@ class MATDecAgent(nn.Module):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         size, inputs = args.n_embd, sum(map(prod, input_shape.values()))
-        self.obs_encoder = nn.Sequential(nn.LayerNorm(inputs), _linear(inputs, size, True), nn.GELU())
+        # of the actions of all agents that the encoder sees
+        self._of_actions = args.n_agents * action_size if self.values_see_actions else 0
+        encoded = inputs + self._of_actions
+        self.obs_encoder = nn.Sequential(nn.LayerNorm(encoded), linear_layer(encoded, size, True), nn.GELU())
         self.encoder_norm = nn.LayerNorm(size)
-        self.encoder = nn.ModuleList(EncoderBlock(size, args.n_head) for _ in range(args.n_block))
-        self.value_head = _head(size, 1)
+        self.encoder = nn.ModuleList(self._encoder_block(size, args.n_head) for _ in range(args.n_block))
+        self.value_head = head(size, 1)
         self._build_decoder(inputs, action_size, args.n_actions - 1)
+
+    def _encoder_block(self, size: int, heads: int) -> nn.Module:
+        return EncoderBlock(size, heads)
 
     def _build_decoder(self, inputs: int, action_size: int, outputs: int) -> None:
         size = self.args.n_embd
-        first = nn.LayerNorm(inputs), _linear(inputs, size, True), nn.GELU(), nn.LayerNorm(size)
-        self.decoder = nn.Sequential(*first, *_head(size, outputs))
+        first = nn.LayerNorm(inputs), linear_layer(inputs, size, True), nn.GELU(), nn.LayerNorm(size)
+        self.decoder = nn.Sequential(*first, *head(size, outputs))
 
     def forward(self, seen: th.Tensor, before: th.Tensor | None = None) -> th.Tensor:
         """Outputs of all agents, and values behind them: `[R, n, A + 1]`.
@@ -87,6 +95,25 @@ class MATDecAgent(nn.Module):
         return self.decoder(seen)
 
 
+class MATDecActionsAgent(MATDecAgent):
+    """The same, whose encoder sees what all others do in the same step, too: zeros in acting (PyMARLzoo+'s mistake)."""
+
+    values_see_actions = True
+
+    def forward(self, seen: th.Tensor, actions: th.Tensor | None = None) -> th.Tensor:
+        """`actions`: of all agents, `[R, n, K]`; None: they are not known."""
+        encoded = self.encode(seen, actions=actions)
+        return th.cat([self.decode(seen, encoded, None), self.value_head(encoded)], dim=-1)
+
+    def encode(self, seen: th.Tensor, links: th.Tensor | None = None, actions: th.Tensor | None = None) -> th.Tensor:
+        if actions is None:
+            others = seen.new_zeros(*seen.shape[:2], self._of_actions)
+        else:
+            not_own = 1 - th.eye(seen.size(1), device=seen.device)
+            others = (actions.unsqueeze(1) * not_own.unsqueeze(-1)).flatten(2)
+        return super().encode(th.cat([seen, others], dim=2), links)
+
+
 class MATAgent(MATDecAgent):
     """The same encoder; a decoder gives the outputs of each agent by what the agents before it have done (MAT, eq. 5).
 
@@ -98,10 +125,10 @@ class MATAgent(MATDecAgent):
 
     def _build_decoder(self, inputs: int, action_size: int, outputs: int) -> None:
         size = self.args.n_embd
-        self.action_encoder = nn.Sequential(_linear(1 + action_size, size, True, bias=False), nn.GELU())
+        self.action_encoder = nn.Sequential(linear_layer(1 + action_size, size, True, bias=False), nn.GELU())
         self.decoder_norm = nn.LayerNorm(size)
         self.blocks = nn.ModuleList(DecoderBlock(size, self.args.n_head) for _ in range(self.args.n_block))
-        self.head = _head(size, outputs)
+        self.head = head(size, outputs)
 
     def decode(
         self,
@@ -154,7 +181,7 @@ class Attention(nn.Module):
     def __init__(self, size: int, heads: int):
         super().__init__()
         self.heads = heads
-        self.key, self.query, self.value, self.proj = (_linear(size, size) for _ in range(4))
+        self.key, self.query, self.value, self.proj = (linear_layer(size, size) for _ in range(4))
 
     def forward(
         self,
@@ -200,7 +227,7 @@ def check(config: Mapping[str, Any]) -> None:
         raise ConfigError(f"agent={config['agent']} is one network for the whole team. Use share_params=True.")
 
 
-def _linear(inputs: int, outputs: int, activated: bool = False, bias: bool = True) -> nn.Linear:
+def linear_layer(inputs: int, outputs: int, activated: bool = False, bias: bool = True) -> nn.Linear:
     """A linear layer, and whether an activation follows it."""
     layer = nn.Linear(inputs, outputs, bias)
     orthogonal_layer(layer, RELU_GAIN if activated else SMALL_GAIN)
@@ -208,8 +235,8 @@ def _linear(inputs: int, outputs: int, activated: bool = False, bias: bool = Tru
 
 
 def _mlp(size: int) -> nn.Sequential:
-    return nn.Sequential(_linear(size, size, True), nn.GELU(), _linear(size, size))
+    return nn.Sequential(linear_layer(size, size, True), nn.GELU(), linear_layer(size, size))
 
 
-def _head(size: int, outputs: int) -> nn.Sequential:
-    return nn.Sequential(_linear(size, size, True), nn.GELU(), nn.LayerNorm(size), _linear(size, outputs))
+def head(size: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(linear_layer(size, size, True), nn.GELU(), nn.LayerNorm(size), linear_layer(size, outputs))

@@ -44,7 +44,12 @@ LIKE_AGENT = {
     "critic_layer_norm": replace(
         VALUES["critic_layer_norm"], sentence="critic=own_rnn: layer normalisation of its memory's outputs"
     ),
-    "critic_gain": Option(1.0, "orthogonal_init: gain of the last layer of critic=own_rnn", above=0),
+    "critic_gain": Option(1.0, "orthogonal_init: gain of the last layer of critic=own_rnn and state_mappo", above=0),
+}
+LIKE_MAPPO = {
+    **{key: VALUES[key] for key in ("critic_hidden_dim", "share_critic_params", "critic_agent_id")},
+    **{key: VALUES[key] for key in ("critic_all_obs", "critic_last_actions", "orthogonal_init")},
+    "critic_gain": LIKE_AGENT["critic_gain"],
 }
 ACTION_VALUES = {
     "critic_hidden_dim": Option(
@@ -133,6 +138,14 @@ REGISTRY.declare(
     },
     values="states",
     needs_state_entities=True,
+)
+REGISTRY.declare(
+    "state_mappo",
+    "modules.critics.mappo_values:MAPPOCritic",
+    "values of the state by a network like agent=rnn_mappo (MAPPO's code)",
+    options=LIKE_MAPPO,
+    values="states",
+    memory=True,
 )
 REGISTRY.declare(
     "q_own",

@@ -105,6 +105,10 @@ class Normaliser(nn.Module):
         mean, deviation = self._scale()
         return self._as_tensor(input_vector) * deviation + mean
 
+    def changed(self) -> None:
+        """The buffers were changed where their versions do not show it: by a captured graph."""
+        self._scale_of = (None, None)
+
     def _scale(self) -> tuple[th.Tensor, th.Tensor]:
         """Mean and deviation; computed when the buffers have changed, as acting asks at every step."""
         if next(iter(self._buffers.values())).is_cuda and th.cuda.is_current_stream_capturing():

@@ -244,5 +244,6 @@ def test_every_unit_that_is_built_in_is_tried_here_or_elsewhere():
     tried |= {"mini_race", "potential_shaping", "random_crop", "normalise_image"}  # beside this file
     tried |= {"permuted_entities"}  # beside this file, too
     tried |= {"cut_rows"}  # tests/learners/test_rollout_parts.py
+    tried |= {"cut_across"}  # tests/learners/test_pymarlzoo_policies.py
     assert {name for name in REGISTRY if REGISTRY.entry(name).declared} == tried
     assert RecordingLogger().console_logger is not None
