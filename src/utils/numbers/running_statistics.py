@@ -90,10 +90,7 @@ class Normaliser(nn.Module):
         return normalised if self.clip is None else normalised.clamp(-self.clip, self.clip)
 
     def normalize_into(self, values: np.ndarray, out: np.ndarray) -> None:
-        """Write what `normalize` makes of float32 values into a float32 array, both of one shape; only on the CPU.
-
-        Of few values, NumPy takes a fraction of the time that tensors take.
-        """
+        """Write `normalize` of float32 values into such an array, on the CPU, where NumPy is faster with few values."""
         mean, deviation = self._scale()
         np.subtract(values, mean.numpy(), out=out)
         np.divide(out, deviation.numpy(), out=out)
@@ -106,7 +103,7 @@ class Normaliser(nn.Module):
         return self._as_tensor(input_vector) * deviation + mean
 
     def changed(self) -> None:
-        """The buffers were changed where their versions do not show it: by a captured graph."""
+        """A captured graph changed the buffers, which their versions do not show."""
         self._scale_of = (None, None)
 
     def _scale(self) -> tuple[th.Tensor, th.Tensor]:
