@@ -52,7 +52,7 @@ class StateEntitiesCritic(ValueCritic):
 
     def _of_state(self, part: str, state: th.Tensor, lead: int) -> th.Tensor:
         of_each = part in self._of_agent
-        steps = state.shape[: lead - of_each]
+        steps: tuple[int, ...] = tuple(state.shape[: lead - of_each])
         entities, there = self.entities(state.flatten(0, len(steps) - 1))
         if part == "agent":
             return entities[AGENT].transpose(0, 1).unflatten(0, steps)
