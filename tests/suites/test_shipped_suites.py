@@ -18,7 +18,7 @@ COUNTS = {
     "paper_smac": 23 * 7 * 5,
     "skirmish_quick": 3 * 2 * 3,
     "epymarl_benchmark": 9 * 20 * 5,
-    "pymarlzoo_benchmark": 9 * 8 * 5,
+    "pymarlzoo_benchmark": 18 * 8 * 5,
     "muster_benchmark": (6 * 12 - 1) * 3,
     "muster_rware_20m": 3,
     "epymarl_rware_20m": 2,
