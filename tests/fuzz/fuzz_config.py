@@ -71,6 +71,7 @@ if __name__ == "__main__":
         "gymma",
         "pettingzoo",
         "jax",
+        "skirmish_maps",
     )  # what they play is not named, or not here
     ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith(OTHERS)]
     with tempfile.TemporaryDirectory() as folder:

@@ -244,7 +244,7 @@ COUNTS = {
     **dict.fromkeys(("td3", "ddpg_mujoco", "matd3", "facmac", "iddpg"), ONE_STEP),
     **dict.fromkeys(("sac", "sac_mujoco", "tqc", "crossq", "masac", "isac"), ONE_STEP),
     **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
-    **dict.fromkeys(("ippo", "mappo", "mappo_mpe", "mat", "mat_dec", "commformer"), MINIBATCHES),
+    **dict.fromkeys(("ippo", "mappo", "mappo_mpe", "generalist", "mat", "mat_dec", "commformer"), MINIBATCHES),
     # in fifteen epochs
     **dict.fromkeys(("pymarlzoo_mat_dec", "pymarlzoo_commformer"), Most(update=(0, 33))),
     **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),
