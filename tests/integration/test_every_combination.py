@@ -73,7 +73,8 @@ def _on(environments, algorithms):
             yield from ((algorithm, name) for name in environments if name == race or name not in RACES)
         elif parts not in seen:
             third = slice(len(seen) % 3, None, 3)
-            theirs = [*with_meaning[third], "two_step"] if needs_meaning(algorithm) else environments[third]
+            others_too = [name for name in environments if name == "two_step"]
+            theirs = [*with_meaning[third], *others_too] if needs_meaning(algorithm) else environments[third]
             yield from ((algorithm, name) for name in theirs)
         else:
             yield algorithm, environments[others % len(environments)]

@@ -164,9 +164,9 @@ def declares_meaning(environment):
 
 
 def mixes_entities(algorithm):
-    """Whether a preset's mixer needs to know the entities of the state; `lbf` says it."""
-    mixer = preset_on_lbf(algorithm)["mixer"]
-    return mixer is not None and REGISTRIES["mixer"].entry(mixer).traits.get("needs_state_entities", False)
+    """Whether a preset's mixer or critic needs to know the entities of the state; `lbf` says it."""
+    parts = ChosenParts(preset_on_lbf(algorithm))
+    return any(parts.is_used(kind) and parts.traits(kind).get("needs_state_entities") for kind in ("mixer", "critic"))
 
 
 def declares_state(environment):
