@@ -1,5 +1,8 @@
 """One team for many maps: what a run on one list of maps saves plays another list, and is trained on there."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch as th
 
@@ -9,6 +12,7 @@ from cli.experiment import run_experiment
 from envs.skirmish.environment import SkirmishBatch
 
 pytestmark = pytest.mark.slow
+MODELS = Path(__file__).resolve().parents[2] / "docs" / "models" / "generalist"
 
 
 def _run(words):
@@ -48,6 +52,13 @@ def test_it_is_trained_on_with_its_optimisers_on_another_map(model, tmp_path):
         for folder in (before, after)
     ]
     assert steps[1] > steps[0] > 0
+
+
+def test_the_team_in_the_repository_wins(tmp_path, capsys):
+    keys = f"evaluate=True test_nepisode=16 checkpoint_path={MODELS} local_results_path={tmp_path}"
+    _run(f"env_args.map_name=[3s5z] {keys}")
+    (won,) = re.findall(r"test_battle_won_mean: +([0-9.]+)", capsys.readouterr().out)
+    assert float(won) >= 0.7
 
 
 def test_the_maps_that_were_left_out_are_not_trained_on():
