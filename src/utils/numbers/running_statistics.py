@@ -13,8 +13,7 @@ from utils.tensors.recurrence import from_the_end
 
 Moments = tuple[Any, Any, Any]  # mean, variance, how many
 # variances are at least this, or larger by this
-LEAST_VARIANCE = 1e-8
-LEAST_VALUE_VARIANCE = 1e-2
+LEAST_VARIANCE, LEAST_VALUE_VARIANCE = 1e-8, 1e-2
 # how many values the first mean and variance of a `Standardiser` count as
 FIRST_COUNT = 1e-4
 
