@@ -12,6 +12,7 @@ from cli.foreign.linesight import ENVIRONMENT as LINESIGHTS_ENVIRONMENT
 from cli.foreign.linesight import linesight_config, linesight_values
 from cli.foreign.mlagents import is_trainer_file, trainer_config
 from cli.parameter_files import load_parameters
+from cli.presets import equal_to
 from utils.config.merging import CHOOSING, CONFIG_DIR, config_path, shared_defaults
 from utils.config.renamed_keys import with_new_names
 from utils.config.user_code import is_path, lies_in
@@ -65,7 +66,10 @@ def read_algorithm(
     if is_trainer := is_trainer_file(config):
         config, note = _of_trainer(path, config, environment, settings)
     elif is_epymarls(config):
-        config, note = epymarls_config(path, config)
+        try:
+            config, note = epymarls_config(path, config)
+        except ConfigError as error:
+            raise ConfigError(f"{error}{equal_to(path)}") from None
     return Algorithm(_checked(path, config), environment, chooses=is_trainer, note=note)
 
 

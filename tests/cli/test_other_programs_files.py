@@ -19,6 +19,11 @@ def answer(capsys, *words):
     ("name", "content", "named"),
     [
         ("dop", "off_buffer_size: 5000", f"unknown key 'off_buffer_size'.* {NAMED}: pymarl2_dop\\."),
+        (
+            "happo",
+            "learner: happo_learner\ncritic_type: happo_critic",
+            f"learner=happo_learner cannot be honoured.* {NAMED}: pymarlzoo_happo\\.",
+        ),
         ("vdn", "mac: n_mac", f"Unknown controller 'n_mac'.* {NAMED}: epymarl_vdn, pymarl2_vdn, pymarl3_vdn, "),
     ],
 )
