@@ -5,6 +5,7 @@ from pathlib import Path
 
 from checks.callbacks import callbacks_of
 from checks.collection import check_collectors, check_opponents, chosen_as_runner, completed_collectors
+from checks.data import check_data, chosen_by_data, with_fields_of_data
 from checks.environments import check_sole, checked_env_args
 from checks.epymarl_keys import check_epymarl_keys
 from checks.keys import check_keys
@@ -34,9 +35,9 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
         ConfigError: the first thing that is wrong with it.
     """
     import_plugins(config.get("plugins"))
-    config = chosen_as_runner(config)
+    config = chosen_by_data(chosen_as_runner(config))
     check_keys(config, config if known is None else known, own_keys or {})
-    config = normalised(completed(config))
+    config = with_fields_of_data(normalised(completed(config)))
     config["collectors"] = completed_collectors(config)
     check_collectors(config)
     check_results_path(config)
@@ -44,6 +45,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     check_epymarl_keys(parts)
     check_pairings(parts)
     check_sizes(parts)
+    check_data(parts)
     config["teams"] = expanded(config)
     check_options_of_parts(parts)
     transforms_of({**config, "buffer": parts.name("buffer")})  # refuses what is listed wrongly

@@ -13,7 +13,7 @@ from utils.config.options import (
     STEPS,
     Option,
 )
-from utils.config.reach import CODE, MODULE, NOWHERE, READ_ONLY
+from utils.config.reach import CODE, FILES, MODULE, NOWHERE, READ_ONLY
 
 OPTIONS = {
     "name": Option(
@@ -43,6 +43,22 @@ OPTIONS = {
         "learner needs)",
         resume=EXPERIENCE,
         reaches=NOWHERE,
+    ),
+    "dataset": Option(
+        SHARED,
+        "a data set to learn from in place of rollouts: a folder of record_data, of Minari or a vault, or minari:ID "
+        "(docs/data_sets.md); empty: none",
+        resume=EXPERIENCE,
+        reaches=READ_ONLY,
+    ),
+    "record_data": Option(
+        SHARED,
+        "a folder into which rollouts, or the episodes of an evaluation, are recorded as a data set; empty: none",
+        resume=FREE,
+        reaches=FILES,
+    ),
+    "record_data_from": Option(
+        SHARED, "steps of the run before record_data begins to record", at_least=0, at_most=STEPS, resume=FREE
     ),
     "teams": Option(
         SHARED,
@@ -161,8 +177,9 @@ OPTIONS = {
     ),
     "collection": Option(
         SHARED,
-        "when to play rollouts: sync (between updates), async (the next one during updates, with older weights), or "
-        "collectors (other processes play: the keys of collectors; also runner=collectors)",
+        "when to play rollouts: sync (between updates), async (the next one during updates, with older weights), "
+        "collectors (other processes play: the keys of collectors; also runner=collectors), or data (dataset means "
+        "this)",
         reaches=NOWHERE,
     ),
     "overlap": Option(SHARED, "True: the same as collection=async"),

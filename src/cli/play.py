@@ -143,10 +143,11 @@ def _recorder(folder: str | None, env_args: dict[str, Any]) -> Any:
 
 
 def _say_recorded(folder: str, recorder: Any) -> None:
-    if not recorder.writer.episodes:
+    episodes, steps = recorder.written
+    if not episodes:
         print("Nothing was recorded.")
         return
-    recorded = counted(recorder.writer.episodes, "episode"), counted(recorder.writer.steps, "step")
+    recorded = counted(episodes, "episode"), counted(steps, "step")
     learn = as_typed(f"python src/clone.py {shlex.quote(folder)}")
     print(f"Recorded: {folder} has {', '.join(recorded)}. {learn} learns from them.")
 

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from utils.config.options import FREE, SHARED, Option
+from utils.config.options import EXPERIENCE, FREE, SHARED, STEPS, Option
 from utils.config.reach import NOWHERE
 from utils.config.registry import Registry
 
@@ -26,6 +26,24 @@ REGISTRY.declare(
     "the next rollout is played in a thread during the updates; its weights are one round of updates older",
     lag=1,
     options={},
+)
+REGISTRY.declare(
+    "data",
+    "collection.from_data:FromData",
+    "no rollouts: updates on the data set that dataset names, which chooses this; then rollouts, if dataset_updates "
+    "says when",
+    lag=0,
+    options={
+        "dataset_updates": Option(
+            None,
+            "updates on the data before the run also plays, each of which counts as a step; null: it never plays",
+            nullable=True,
+            kind=int,
+            at_least=1,
+            at_most=STEPS,
+            resume=EXPERIENCE,
+        )
+    },
 )
 REGISTRY.declare(
     "collectors",

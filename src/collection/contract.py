@@ -15,7 +15,7 @@ class Experience:
     """One rollout of training.
 
     Args:
-        batch: as the runner returned it.
+        batch: as the runner returned it; None: nothing was played, and an update is due of what the buffers have.
         t_env: environment steps of the run up to its end.
         episodes: the number of its episodes.
         lag: the number of rollouts before it that its weights have not learned from.
@@ -24,7 +24,7 @@ class Experience:
         best: the episodes in it that are better than all before (`runners.best_episodes`).
     """
 
-    batch: EpisodeBatch
+    batch: EpisodeBatch | None
     t_env: int
     episodes: int
     lag: int

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import mmap
+import tempfile
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -27,6 +28,16 @@ def lazy_zeros(shape: Sequence[int], dtype: th.dtype, device: str | th.device) -
         with contextlib.suppress(OSError):  # a kernel without huge pages
             memory.madvise(mmap.MADV_NOHUGEPAGE)
     return th.frombuffer(memory, dtype=dtype).view(tuple(shape))
+
+
+def zeros_in(shape: Sequence[int], dtype: th.dtype, device: str | th.device, folder: str) -> th.Tensor:
+    """`lazy_zeros`; with a folder, a mapped file in it, which has no name and vanishes with the process."""
+    if not folder:
+        return lazy_zeros(shape, dtype, device)
+    size = math.prod(shape) * dtype.itemsize
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.truncate(max(1, size))
+        return th.from_numpy(np.memmap(file, dtype=np.uint8, mode="r+", shape=(size,))).view(dtype).view(tuple(shape))
 
 
 def smallest_integer(count: int) -> th.dtype:

@@ -44,6 +44,14 @@ REGISTRY.declare(
     reaches="envs.small.smaclite:REACHES",
     about="envs.small.about:SMACLITE",
 )
+REGISTRY.declare(
+    "recorded",
+    "envs.recorded.environment:Recorded",
+    "the fields of a data set (dataset=FOLDER), which is learned from without its environment; nothing can be played",
+    reaches="envs.recorded.environment:REACHES",
+    light=True,
+    about="envs.recorded.environment:ABOUT",
+)
 # `reaches`: what its arguments may do beyond the results of a run (`envs.contract.reaches`); of one that
 # declares none any may do anything
 # `about`: what its arguments mean, and the numbers in its last infos (`envs.contract.about`)

@@ -1,6 +1,7 @@
 """From a config to the parts of a run."""
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
@@ -24,7 +25,9 @@ from envs.contract.fields import pymarl_spec
 from experiment.acting_place import acting_place
 from experiment.callbacks import Callbacks
 from experiment.contracts import PlainLearner
+from experiment.data_recording import DataRecorder, recorder_of
 from experiment.live import LiveChanges, live_changes, start_schedules
+from experiment.offline import run_data
 from experiment.opponents import opponents_of
 from experiment.state import LoopState, RunState
 from experiment.teams import Member, TeamModels, controller_of, members_of
@@ -71,7 +74,8 @@ class Parts:
     `teams`: each with its buffer, update plan and learner. `models`: saves and loads those of all teams. `opponents`:
     who plays which group, or None (`collection.opponents`). `test_stream`: the random numbers of tests. `state`: all of
     them that have a state. `diagnostics`: timer, monitored values and machine. `live`: keys that change. `callbacks`:
-    of the user's, None if there are none.
+    of the user's, None if there are none. `recorder`: of rollouts as data, or None.
+    `fill`: puts the data set of a new run into its buffers, None without one.
     """
 
     runner: Runner
@@ -87,6 +91,8 @@ class Parts:
     diagnostics: Diagnostics
     live: LiveChanges
     callbacks: Callbacks | None
+    recorder: DataRecorder | None = None
+    fill: Callable[[], None] | None = None
 
     @property
     def learning(self) -> list[Member]:
@@ -180,11 +186,13 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
     players = assemble_players(args, logger)
     runner, mac, teams = players.runner, players.mac, players.teams
     try:
-        scheme = runner.batch_scheme or players.scheme
-        columns = runner.batch_columns or args.episode_limit + 1
+        scheme, columns = _seen_by_buffers(args, players)
+        data = run_data(args, logger)
         for team in teams:
             if not team.frozen:
                 with of_team(team.name):
+                    if data is not None:
+                        team.args.buffer_size = data.room(team.args)
                     _add_learner(team, scheme, players, columns, team.logger(logger))
         like = EpisodeBatch(scheme, players.groups, 1, 1, preprocess=players.preprocess, device="meta")
         playing = collection.build(args, runner, mac, players.acting_mac, logger, like=like)
@@ -207,6 +215,9 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         state.register("live", live)
         callbacks = Callbacks.of(args.callbacks)
         state.register("callbacks", callbacks, optional=True)
+        recorder = recorder_of(args, runner, players.scheme)
+        state.register("recorder", recorder, optional=True)
+        state.register("dataset", data, optional=True)
     except BaseException:
         runner.close_env()
         raise
@@ -227,6 +238,8 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         diagnostics,
         live,
         callbacks,
+        recorder,
+        partial(data.fill, teams, scheme, players.groups, players.preprocess, columns) if data else None,
     )
 
 
@@ -244,6 +257,14 @@ def learner_for(players: Players, logger: Any) -> Any:
     (team,) = players.teams
     scheme = team.scheme(players.runner.batch_scheme or players.scheme)
     return _new_learner(team.mac, scheme, logger, team.args)
+
+
+def _seen_by_buffers(args: SimpleNamespace, players: Players) -> tuple[dict, int]:
+    """The fields of what buffers take in, and its most columns: of rollouts, or of the whole episodes of a data set."""
+    runner = players.runner
+    if args.dataset:
+        return players.scheme, args.episode_limit + 1
+    return runner.batch_scheme or players.scheme, runner.batch_columns or args.episode_limit + 1
 
 
 def _new_learner(mac: Any, scheme: dict, logger: Any, args: SimpleNamespace) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 from checkpoints.model_files import load_weights
 from collection.synchronous import SyncCollection
 from envs.contract.infos import is_true
+from experiment.data_recording import recorder_of
 from experiment.loaded_run import loaded_run
 from experiment.replay_recording import attach_recorder, mixes_chosen_values, save_replay
 from modules.mixers import REGISTRY as mixer_REGISTRY
@@ -61,8 +62,12 @@ def evaluate_model(args: SimpleNamespace, logger: Logger, folder: RunFolder, mod
         with loaded_run(args, logger, model, step) as run:
             run.runner.on_test_episode = table.add
             attach_recorder(args, run.runner, _mixer(args, model), logger)
+            recorder = recorder_of(args, run.runner, run.scheme)
             for _ in SyncCollection(run.runner, run.mac, run.mac, logger).test(run.stream):
-                pass  # the table has the episodes so far
+                if recorder is not None and run.runner.batch is not None:
+                    recorder.take(run.runner.batch)
+            if recorder is not None:
+                recorder.close()
             logger.print_test(step)
             logger.log_stat("episode", args.test_nepisode, step)
             logger.print_recent_stats()

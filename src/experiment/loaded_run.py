@@ -35,6 +35,7 @@ class LoadedRun:
         step: after which the model was saved.
         logger: `log_stat(key, value, step)` records a figure of your own.
         folder: of the model's files.
+        scheme: of the runner's batches.
     """
 
     args: SimpleNamespace
@@ -45,6 +46,7 @@ class LoadedRun:
     step: int
     logger: Logger
     folder: Path
+    scheme: dict
 
     def play(self) -> Iterator[Any]:
         """Play `test_nepisode` test episodes at least: the batches of episodes, one after another."""
@@ -66,7 +68,7 @@ def loaded_run(args: SimpleNamespace, logger: Logger, model: Path, step: int) ->
         require_finite(players.mac, model)
         players.runner.t_env = step
         stream = RandomStream(args.seed + TEST_SEED_OFFSET)
-        yield LoadedRun(args, players.runner, players.mac, players.teams, stream, step, logger, model)
+        yield LoadedRun(args, players.runner, players.mac, players.teams, stream, step, logger, model, players.scheme)
     finally:
         players.runner.close_env()
 

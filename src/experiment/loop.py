@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+from collection.contract import Experience
 from collection.synchronous import best_episodes
+from components.episode_batch import EpisodeBatch
 from experiment.assembly import Parts
 from experiment.best_episodes import SavedBestEpisodes
 from experiment.callbacks import Training
@@ -98,6 +100,8 @@ class TrainingLoop:
         finally:
             self.collection.close()
             self.saver.close()
+        if self.parts.recorder is not None:
+            self.parts.recorder.close()
         self.console.info(f"Finished Training: {self.collection.t_env} steps in {self._summaries.passed()}")
 
     def mark_done(self) -> None:
@@ -147,12 +151,8 @@ class TrainingLoop:
             experience = self.collection.take()
         self._best.keep(experience.best)
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
-        if self._callbacks is not None:
-            self._callbacks.call("on_rollout", self._training, batch)
-        if all(PlainBuffer.of(team.buffer).taken_on == "cpu" for team in parts.learning):
-            batch = batch.on("cpu")  # in one copy, which is looked at and taken apart without waiting for a GPU
-        self._rare_infos.look(batch, experience.episodes)
-        self._vitals.look(batch, t_env)
+        if batch is not None:
+            batch = self._look_at(batch, experience)
         parts.diagnostics.t_env, parts.diagnostics.updates = t_env, state.updates
         due = state.last_test_T is None or t_env - state.last_test_T >= args.test_interval
         if due and args.test_nepisode:
@@ -163,6 +163,18 @@ class TrainingLoop:
         self._updates.learn_from(batch, experience, t_env)
         state.episode += experience.episodes
         self.logger.episode = state.episode
+
+    def _look_at(self, batch: EpisodeBatch, experience: Experience) -> EpisodeBatch:
+        """Let all see a rollout that do; returns it where the buffers take it."""
+        if self._callbacks is not None:
+            self._callbacks.call("on_rollout", self._training, batch)
+        if all(PlainBuffer.of(team.buffer).taken_on == "cpu" for team in self.parts.learning):
+            batch = batch.on("cpu")  # in one copy, which is looked at and taken apart without waiting for a GPU
+        if self.parts.recorder is not None and experience.t_env > self.args.record_data_from:
+            self.parts.recorder.take(batch, experience.source)
+        self._rare_infos.look(batch, experience.episodes)
+        self._vitals.look(batch, experience.t_env)
+        return batch
 
     def _test(self) -> None:
         """Play exactly `test_nepisode` episodes, as far as the runner counts (the last rollout may bring more)."""

@@ -12,7 +12,7 @@ from envs.contract.fields import declared_spec
 from envs.entities.batch import EntityBatch
 from envs.entities.encoding import Encoder
 from envs.entities.observation import Observation
-from experiment.recordings import RecordingWriter
+from experiment.data_recording import DataRecorder
 
 ENTITIES = "entities"
 
@@ -25,17 +25,23 @@ class PlayRecorder:
         env_args: of `EntityEnv`.
 
     Raises:
-        ConfigError: see `RecordingWriter`.
+        ConfigError: see `DataRecorder`.
     """
 
     def __init__(self, folder: str | Path, env_args: Mapping[str, Any]):
-        self.writer = RecordingWriter(folder, ENTITIES, env_args)
         env = EntityBatch(1, **{**env_args, "seed": 0})
         self._layout, spec = env.layout, declared_spec(env)
         env.close()
         self._scheme = scheme_of(spec)
+        self._writer = DataRecorder(folder, spec, self._scheme[0], ENTITIES, env_args)
         self._encoder = Encoder(spec, self._layout, 1)
         self._columns: list[dict[str, np.ndarray]] = []
+
+    @property
+    def written(self) -> tuple[int, int]:
+        """Episodes and steps in which something was done that the folder has."""
+        episodes, steps = self._writer.written
+        return episodes, steps - episodes
 
     def begin(self, observation: Observation) -> None:
         """An episode begins."""
@@ -60,7 +66,8 @@ class PlayRecorder:
         batch = EpisodeBatch(scheme, groups, 1, len(self._columns), preprocess=preprocess)
         for t, column in enumerate(self._columns):
             batch.update(column, ts=t)
-        self.writer.add(batch)
+        self._writer.take(batch)
+        self._writer.close()
         self._columns = []
 
     def _shown(self, observation: Observation) -> dict[str, np.ndarray]:

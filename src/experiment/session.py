@@ -69,6 +69,8 @@ def train_or_play(
                     load_models(parts.models, path, args.meaning, logger.console_logger)
                     require_finite(parts.mac, path)
                     parts.runner.t_env = step
+                if parts.fill is not None:
+                    parts.fill()
             attach_recorder(args, parts.runner, parts.mixer, logger)
             if folder.is_open:
                 parts.diagnostics.open(str(folder.diagnostics))

@@ -35,7 +35,7 @@ class Updates:
         self._inspection = Inspection(faults, parts.models, logger.console_logger)
 
     def learn_from(self, batch: Any, experience: Experience, t_env: int) -> None:
-        """Store a rollout and make the updates that are due.
+        """Store a rollout and make the updates that are due; without one, make an update of each team.
 
         Args:
             batch: the one of `experience`, where the buffers take it.
@@ -44,6 +44,10 @@ class Updates:
         Raises:
             MusterError: a number is not finite, and `on_non_finite` is "stop".
         """
+        if batch is None:
+            for team in self.parts.learning:
+                self._learn(team, t_env)
+            return
         if not self._is_finite(batch, t_env):
             return
         for team in self.parts.learning:

@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,7 +37,7 @@ def validate(args: SimpleNamespace, parts: Parts, logger: Logger) -> dict[str, f
     console = logger.console_logger
     try:
         parts.live.before_rollout(0, logger)
-        batch, figures = _play(parts)
+        batch, figures = _play(parts) if parts.fill is None else (None, _read(parts.fill))
         warned = False
         for team in parts.learning:
             figures |= _learn(team, batch, parts)
@@ -45,8 +46,9 @@ def validate(args: SimpleNamespace, parts: Parts, logger: Logger) -> dict[str, f
         parts.collection.close()
     figures["megabytes"] = _megabytes()
     speed = figures["steps_per_second"]
-    console.info(f"Playing: {speed:,.0f} steps/s.")
-    playing, learning = args.t_max / speed, 0.0
+    said = "Nothing is played: the data are learned from." if batch is None else f"Playing: {speed:,.0f} steps/s."
+    console.info(said)
+    playing, learning = args.t_max / speed if batch is not None else 0.0, 0.0
     for team in parts.learning:
         update = figures[f"{team.name}/seconds_per_update".lstrip("/")]
         updates = figures[f"{team.name}/updates_per_step".lstrip("/")] * args.t_max
@@ -71,7 +73,8 @@ def _play(parts: Parts) -> tuple[Any, dict[str, float]]:
     """The last of a few rollouts, and the speed of playing."""
     collection = parts.collection
     # the first one starts and compiles
-    batch, before, started = collection.take().batch, collection.t_env, time.monotonic()
+    batch: Any = collection.take().batch
+    before, started = collection.t_env, time.monotonic()
     for _ in range(ROLLOUTS):
         batch = collection.take().batch
         if time.monotonic() - started > PATIENCE:
@@ -82,8 +85,14 @@ def _play(parts: Parts) -> tuple[Any, dict[str, float]]:
     return batch, {"steps_per_second": (collection.t_env - before) / seconds}
 
 
-def _learn(team: Member, batch: Any, parts: Parts) -> dict[str, float]:
-    """Fill the buffer with copies of a rollout and learn from it."""
+def _read(fill: Callable[[], None]) -> dict[str, float]:
+    """Fill the buffers with the run's data."""
+    fill()
+    return {"steps_per_second": 0.0}
+
+
+def _fill(team: Member, batch: Any) -> int:
+    """Fill the buffer with copies of a rollout; returns the transitions of one."""
     seen, started = team.learns_from(batch, None), time.monotonic()
     # enough for a sample will do
     team.args.buffer_min = 0
@@ -94,6 +103,12 @@ def _learn(team: Member, batch: Any, parts: Parts) -> dict[str, float]:
             raise MusterError(
                 f"The buffer got {added} transitions from each rollout, and none were enough for a sample."
             )
+    return added
+
+
+def _learn(team: Member, batch: Any, parts: Parts) -> dict[str, float]:
+    """Learn from copies of a rollout, or from data (None), of which each step is an update."""
+    added = 0 if batch is None else _fill(team, batch)
     seconds = []
     for _ in range(UPDATES):
         sample = team.buffer.sample()
@@ -102,7 +117,7 @@ def _learn(team: Member, batch: Any, parts: Parts) -> dict[str, float]:
             team.learner.train(rewarded(team.learner, part, parts.collection.t_env), parts.collection.t_env, 0)
             seconds.append(time.monotonic() - started)
     # on average over some rollouts
-    per_step = sum(team.plan.due(added) for _ in range(100)) / 100 / max(added, 1)
+    per_step = sum(team.plan.due(added) for _ in range(100)) / 100 / added if added else 1.0
     name = f"{team.name}/" if team.name else ""
     return {f"{name}seconds_per_update": min(seconds), f"{name}updates_per_step": per_step}
 

@@ -2,7 +2,7 @@
 
 from learners import logged
 from learners.actor_critic_options import ACTOR_CRITIC, COMA, COMMFORMER, DOP, EOI, LICA, PPO, RIIT, TRPO
-from learners.off_policy_options import DETERMINISTIC, SOFT, TRUNCATED, WITHOUT_TARGETS
+from learners.off_policy_options import CONSERVATIVE, DETERMINISTIC, IMPLICIT, SOFT, TRUNCATED, WITHOUT_TARGETS
 from learners.options import (
     DOUBLE_Q,
     EPOCHS,
@@ -238,6 +238,35 @@ REGISTRY.declare(
     **FROM_TRANSITIONS,
     logs=logged.SAC,
     options=SOFT,
+)
+REGISTRY.declare(
+    "cql_actor_learner",
+    "learners.cql_actor_learner:CQLActorLearner",
+    "SAC whose critics value the data's actions above others: CQL, from data sets",
+    **FROM_TRANSITIONS,
+    logs=logged.CQL_ACTOR,
+    options=SOFT | CONSERVATIVE,
+)
+REGISTRY.declare(
+    "implicit_q_learner",
+    "learners.implicit_q_learner:ImplicitQLearner",
+    "implicit Q-learning: values and policies of the data's actions only, from data sets",
+    **FROM_TRANSITIONS,
+    logs=logged.IMPLICIT_Q,
+    options=IMPLICIT,
+)
+REGISTRY.declare(
+    "bc_learner",
+    "learners.bc_learner:BCLearner",
+    "behavioural cloning: the policy learns to do what was done, from data sets",
+    kind="policy gradients",
+    learns_from="pi_logits",
+    takes=("agent_rewards", "continuous", "branches", "other_actions", "entities"),
+    mixes=("nothing",),
+    buffers=("episodes",),
+    controllers=("policy_mac", "entity_mac"),
+    logs=logged.BC,
+    options={},
 )
 REGISTRY.declare(
     "tqc_learner",

@@ -12,7 +12,7 @@ import torch as th
 
 from learners.networks import at_rest
 from learners.off_policy import OffPolicyLearner, Transitions
-from learners.q_targets import masked_mean, mix
+from learners.q_targets import SMALLEST, masked_mean, mix
 from modules.mixers import build_mixer
 from modules.policies.distributions import gumbel_softmax, one_hot_best
 from utils.errors import ConfigError
@@ -86,8 +86,16 @@ class DDPGLearner(OffPolicyLearner):
             loss = -masked_mean(values, now.mask)
             if self.args.policy_loss == "sum":
                 loss = loss * now.mask.sum()
+            if self.args.bc_alpha:
+                loss = self._near_data(now, loss, values.detach(), actions)
             norm = self._step(self.agent_optimiser, loss)
         return {"pg_loss": loss.detach(), "agent_grad_norm": norm}
+
+    def _near_data(self, now: Transitions, loss: th.Tensor, values: th.Tensor, actions: th.Tensor) -> th.Tensor:
+        """TD3+BC (Fujimoto & Gu 2021, eq. 3): values in units of their mean size, and the distance from the data."""
+        size = masked_mean(values.abs(), now.mask).clamp(min=SMALLEST)
+        distance = masked_mean(((actions - now.taken) ** 2).mean(dim=-1), now.mask)
+        return self.args.bc_alpha / size * loss + distance
 
     @th.no_grad()
     def _acting(self, now: Transitions) -> th.Tensor:

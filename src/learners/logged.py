@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 _MEANINGS = {
     "loss": "loss of the last update: mean squared error of values, or of quantiles and atoms (IQN)",
+    "cql_loss": "mean excess of the values of all actions over those of the data's (CQL)",
+    "accuracy": "share of the data's choices that the policy finds most likely",
     "grad_norm": "norm of its gradient before clipping",
     "td_error_abs": "mean absolute difference of values and targets",
     "q_taken_mean": "mean value of the actions that were taken; of critics of states, of the states",
@@ -76,6 +78,7 @@ def _of(names: str) -> Mapping[str, str]:
 VALUES = _of(_VALUES)
 INTRINSIC = _of("intrinsic_reward intrinsic_loss")
 Q_LEARNER = _of(f"{_VALUES} loss_td hit_prob")
+CQL = _of(f"{_VALUES} loss_td hit_prob cql_loss")
 MASER = _of(f"{_VALUES} loss_td hit_prob individual_loss distance_loss explore_loss intrinsic_reward")
 MAVEN = _of(f"{_VALUES} loss_td hit_prob discrim_loss explorer_entropy")
 CDS = _of(f"{_VALUES} loss_td hit_prob own_values intrinsic_reward")
@@ -101,4 +104,7 @@ TRPO = _of(f"{_POLICY} kl step_share")
 IQN = _of(f"{_VALUES} quantile_spread")
 DDPG = _of(f"{_CRITIC} pg_loss agent_grad_norm")
 SAC = _of(f"{_CRITIC} pg_loss agent_grad_norm entropy entropy_weight value_loss")
+CQL_ACTOR = _of(f"{_CRITIC} pg_loss agent_grad_norm entropy entropy_weight value_loss cql_loss")
+IMPLICIT_Q = _of(f"{_CRITIC} pg_loss agent_grad_norm advantage_mean value_loss")
+BC = _of("loss grad_norm accuracy")
 TQC = _of(f"{_CRITIC} pg_loss agent_grad_norm entropy entropy_weight quantile_spread")

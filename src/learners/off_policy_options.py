@@ -5,6 +5,9 @@ from dataclasses import replace
 from learners.options import BY_UPDATES, CRITIC, CRITIC_LR, MIXER, TARGET_UPDATE_EVERY, UPDATE_ORDER
 from utils.config.options import COPIES, NOWHERE, SHAPES, Option
 
+VALUE_CRITIC = Option(
+    "own", "kind of the network of state values (registry: critics), if there is one", resume=SHAPES, reaches=NOWHERE
+)
 OFF_POLICY = {
     "critic": CRITIC,
     "update_order": UPDATE_ORDER,
@@ -22,6 +25,12 @@ DETERMINISTIC = {
         0.0, "deviation of noise on the target policy's actions, in halves of their ranges", at_least=0
     ),
     "target_noise_clip": Option(0.5, "the most of that noise, in halves of their ranges", at_least=0),
+    "bc_alpha": Option(
+        0.0,
+        "weight of values beside the squared distance of the policy's actions from the data's (TD3+BC: 2.5); 0: values "
+        "alone",
+        at_least=0,
+    ),
 }
 SOFT = {
     **OFF_POLICY,
@@ -42,9 +51,7 @@ SOFT = {
         "values of states by a network with a target, in place of target critics (SAC's first form)",
         resume=SHAPES,
     ),
-    "value_critic": Option(
-        "own", "value_network: its kind (registry: critics), of state values", resume=SHAPES, reaches=NOWHERE
-    ),
+    "value_critic": VALUE_CRITIC,
     "policy_gradient": Option(
         "reparameterised",
         "of the policy: reparameterised, or score (log-probabilities times advantages; with value_network)",
@@ -68,6 +75,25 @@ WITHOUT_TARGETS = {
     **SOFT,
     "target_update_interval_or_tau": replace(
         BY_UPDATES, default=None, nullable=True, driven=False, kind=float, sentence="null: there are no target networks"
+    ),
+}
+CONSERVATIVE = {
+    "cql_weight": Option(1.0, "weight of the values of other actions than the data's (CQL's alpha)", at_least=0),
+    "cql_actions": Option(
+        10,
+        "actions that are drawn for it in each state: of each distribution, or of all agents",
+        at_least=1,
+        at_most=1000,
+    ),
+}
+IMPLICIT = {
+    **OFF_POLICY,
+    "value_critic": VALUE_CRITIC,
+    "expectile": Option(
+        0.7, "of the data's values that a state's is: 0.5 the mean, towards 1 the largest", above=0, at_most=0.999
+    ),
+    "advantage_weight": Option(
+        3.0, "how much more the policy clones what is better than the state's value (IQL's beta)", at_least=0
     ),
 }
 TRUNCATED = {

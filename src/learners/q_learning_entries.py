@@ -1,6 +1,7 @@
 """The entries of learners of action values, which replay episodes."""
 
 from learners import logged
+from learners.off_policy_options import CONSERVATIVE
 from learners.options import DOUBLE_Q, MIXER, TARGETS, TD_LAMBDA
 from learners.q_learning_options import (
     CDS,
@@ -33,6 +34,17 @@ def declare_q_learners(learners: Registry) -> None:
         mixes=("nothing", "chosen_values", "choices"),
         logs=logged.Q_LEARNER,
         options=Q_LEARNING,
+    )
+    learners.declare(
+        "cql_learner",
+        "learners.cql_learner:CQLLearner",
+        "Q-learning that values the data's actions above others: IQL+CQL, QMIX+CQL, from data sets",
+        **OF_VALUES,
+        weighs=True,
+        takes=("agent_rewards",),
+        mixes=("nothing", "chosen_values", "choices"),
+        logs=logged.CQL,
+        options=Q_LEARNING | CONSERVATIVE,
     )
     learners.declare(
         "maven_learner",

@@ -70,8 +70,8 @@ def _runs_or_is_refused(learner, mixer, selector, output, monkeypatch):
         "boltzmann_temperature": 10.0,  # some actions are not greedy
     }
     updates = watch_updates(monkeypatch, learner)
-    if "transitions" in REGISTRIES["learner"].entry(learner).traits.get("buffers", ()):
-        small["t_max"] = 15
+    if "env_args" in parts or "transitions" in REGISTRIES["learner"].entry(learner).traits.get("buffers", ()):
+        small["t_max"] = 20
     assert run({"env": "two_step", **small, **parts}) is not None, parts
     assert_learnt(updates)
 

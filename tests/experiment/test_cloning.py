@@ -9,14 +9,18 @@ import pytest
 import torch as th
 
 import clone as door
-from checkpoints.tree import load_tree, save_tree
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from entity_runs import parts_of
-from envs.contract.fields import declared_spec
+from envs.contract.fields import declared_spec, pymarl_spec
 from envs.entities.batch import EntityBatch
-from experiment.cloning import _likelihood
-from experiment.recordings import read_recording, record, steps_of
+from envs.recorded.description import Description
+from envs.recorded.formats import open_data
+from envs.recorded.recording import RecordingWriter
+from experiment.cloning import Examples
+from experiment.recordings import record
+from learners.likelihood import likelihood
+from learners.q_targets import masked_mean
 from modules.policies.distributions import Categorical, Joint
 from utils.errors import ConfigError
 
@@ -40,54 +44,58 @@ def expert_episodes(count, seed):
     return batch
 
 
+def record_into(results, name, *batches):
+    args = SimpleNamespace(
+        local_results_path=str(results), unique_token=name, env="entities", env_args={**ENV_ARGS, "seed": 5}
+    )
+    spec = declared_spec(EntityBatch(1, **ENV_ARGS, seed=0))
+    runner = SimpleNamespace(spec=spec)
+    run = SimpleNamespace(args=args, runner=runner, scheme=scheme_of(spec)[0], play=lambda: iter(batches))
+    return record(run)
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     results = tmp_path_factory.mktemp("results")
-    args = SimpleNamespace(
-        local_results_path=str(results), unique_token="expert", env="entities", env_args={**ENV_ARGS, "seed": 5}
-    )
     batches = [expert_episodes(60, 1), expert_episodes(40, 2)]
-    said = record(SimpleNamespace(args=args, play=lambda: iter(batches)))
+    said = record_into(results, "expert", *batches)
     assert said == {"folder": str(results / "recordings" / "expert"), "steps": 100, "episodes": 100}
     return results / "recordings" / "expert", batches
 
 
 def test_what_was_recorded_is_read_back(recorded):
     folder, batches = recorded
-    found = read_recording(folder)
-    assert (found.env, found.env_args) == ("entities", ENV_ARGS)
-    assert found.steps["episode"].tolist() == list(range(100))
-    for key in ("entities/Object", "entities/Object/count", "actions", "avail_actions", "reward"):
-        assert th.equal(found.steps[key], th.cat([batch[key][:, 0] for batch in batches])), key
-    assert not {"filled", "actions_onehot"} & set(found.steps)
+    found = open_data(folder)
+    assert (found.description.env, found.description.env_args) == ("entities", ENV_ARGS)
+    (steps,) = found.parts()
+    assert steps["episode"].tolist() == np.repeat(np.arange(100), 2).tolist()
+    for key in ("entities/Object", "entities/Object/count", "actions", "avail_actions", "reward", "terminated"):
+        expected = th.cat([batch[key].flatten(0, 1) for batch in batches]).numpy()
+        assert np.array_equal(steps[key], expected.astype(steps[key].dtype)), key
+    assert not {"filled", "actions_onehot"} & set(steps)
 
 
-def test_steps_are_those_that_were_taken_by_the_number_of_their_episode():
+@pytest.mark.parametrize("single_steps", [True, False])
+def test_no_episode_is_both_learned_from_and_tested_on(single_steps):
     scheme = {"x": {"vshape": (1,)}, "terminated": {"vshape": (1,), "dtype": th.uint8}}
-    batch = EpisodeBatch(scheme | {"truncated": scheme["terminated"]}, {}, 2, 4)
-    batch.update({"x": th.tensor([[[1.0], [2], [3], [4]], [[5], [6], [7], [8]]])}, ts=slice(0, 4))
-    batch.update({"terminated": th.tensor([[0], [1]])}, bs=slice(0, 2), ts=1)
-    batch.data.transition_data["filled"][1, 3] = 0
-    batch.update({"truncated": th.tensor([[1]])}, bs=0, ts=2)
-    steps = steps_of(batch, 7)
-    assert steps["x"].flatten().tolist() == [1, 2, 3, 5, 6]
-    assert steps["episode"].tolist() == [7, 7, 7, 8, 8]
-
-
-def test_no_episode_is_both_learned_from_and_tested_on(recorded):
-    found = read_recording(recorded[0])
-    found.steps["episode"] //= 4
-    trained, tested = found.split(0.2, seed=1)
-    assert len(tested) == 20 and len(trained) == 80
-    assert not set(found.steps["episode"][trained].tolist()) & set(found.steps["episode"][tested].tolist())
-    assert not th.equal(tested, found.split(0.2, seed=2)[1])
-    found.steps["episode"][:] = 3
+    episodes = EpisodeBatch(scheme | {"truncated": scheme["terminated"]}, {}, 20, 6)
+    episodes.update({"x": th.arange(20.0).view(20, 1, 1).expand(20, 6, 1)}, ts=slice(0, 6))
+    examples = Examples(episodes, single_steps)
+    assert examples.batch.batch_size == (100 if single_steps else 20)
+    assert examples.steps_in_a_row == (1 if single_steps else 5)
+    trained, tested = examples.split(0.2, seed=1)
+    learned, seen = (set(examples.batch["x"][rows, 0, 0].tolist()) for rows in (trained, tested))
+    assert len(seen) == 4 and len(learned) == 16 and not learned & seen
+    assert not th.equal(tested, examples.split(0.2, seed=2)[1])
     with pytest.raises(ConfigError, match="it takes two"):
-        found.split(0.2, seed=1)
+        Examples(episodes[:1], single_steps).split(0.2, seed=1)
 
 
 class Table:
     """A policy of fixed logits."""
+
+    def parameters(self):
+        return []
 
     def unroll(self, steps):
         return self.logits, None
@@ -107,7 +115,8 @@ def test_the_loss_is_the_mean_over_those_who_had_a_choice():
     table = Table()
     # probabilities of the chosen: 1/2 of two, 1 of one (not counted), 2/4, 1/4
     table.logits = th.log(th.tensor([[[[1.0, 1, 9], [5, 5, 5]]], [[[1, 2, 1], [2, 1, 1]]]]))
-    loss, accuracy = _likelihood(table, steps)
+    log_prob, right, several = likelihood(table, steps)
+    loss, accuracy = -masked_mean(log_prob, several), masked_mean(right, several)
     assert loss.item() == pytest.approx(-(np.log(1 / 2) + np.log(1 / 2) + np.log(1 / 4)) / 3)
     assert accuracy.item() == pytest.approx(2 / 3)
 
@@ -134,16 +143,39 @@ def test_a_policy_is_cloned_and_saved(recorded, tmp_path, capsys, monkeypatch):
     assert all(th.equal(learned[name], weight) for name, weight in th.load(weights, weights_only=True).items())
 
 
+def test_a_policy_with_a_memory_is_cloned_from_whole_episodes(tmp_path, capsys, monkeypatch):
+    """Its last action is all that tells which step it is: the data alternate between two actions."""
+    spec = pymarl_spec({"n_agents": 2, "n_actions": 3, "obs_shape": 1, "state_shape": 1, "episode_limit": 6})
+    step = np.arange(180) % 6
+    part = {
+        "obs": np.ones((180, 2, 1), np.float32),
+        "state": np.ones((180, 1), np.float32),
+        "avail_actions": np.ones((180, 2, 3), np.uint8),
+        "actions": (step % 2)[:, None, None].repeat(2, 1).astype(np.uint8),
+        "reward": np.zeros((180, 1), np.float32),
+        "terminated": (step == 5)[:, None].astype(np.uint8),
+        "truncated": np.zeros((180, 1), np.uint8),
+        "episode": np.arange(180) // 6,
+    }
+    arguments = {"game": "climbing", "episode_limit": 6}
+    RecordingWriter(tmp_path / "data", Description(spec, {}, "matrix", arguments)).add(part)
+    monkeypatch.chdir(tmp_path)
+    assert door.main(["data", "--config", "ippo", "--epochs", "60", "--batch-size", "24", "with", "lr=0.01"]) == 0
+    shown = capsys.readouterr()
+    last = next(line for line in (shown.out + shown.err).splitlines() if "Epoch 60" in line)
+    assert float(re.search(r"test_cloning_accuracy ([\d.]+)", last)[1]) == 1
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda folder: (folder / "recording.json").unlink(), "is no recording"),
+        (lambda folder: (folder / "recording.json").unlink(), "it is no data set"),
         (lambda folder: (folder / "recording.json").write_text("[]"), "is not the header of a recording"),
-        (lambda folder: _header(folder, version=2), "has version 2; this Muster reads version 1"),
-        (lambda folder: (folder / "0.th").unlink(), "has no steps"),
-        (lambda folder: (folder / "0.th").write_bytes(b"x"), "is damaged"),
-        (lambda folder: _steps(folder, lambda steps: steps.pop("episode")), "different numbers of steps"),
-        (lambda folder: _steps(folder, lambda steps: steps.pop("acts")), "has no field 'acts'"),
+        (lambda folder: _header(folder, version=1), "has version 1; this Muster reads version 2"),
+        (lambda folder: (folder / "0.npz").unlink(), "has no steps"),
+        (lambda folder: (folder / "0.npz").write_bytes(b"x"), "is damaged"),
+        (lambda folder: _steps(folder, lambda steps: steps.pop("episode")), "it has no numbers of episodes"),
+        (lambda folder: _steps(folder, lambda steps: steps.pop("acts")), "acts has the shape None"),
         (
             lambda folder: _header(folder, env_args={"environment": "Count"}),
             "has no field 'entities/Bean/count'",
@@ -153,8 +185,7 @@ def test_a_policy_is_cloned_and_saved(recorded, tmp_path, capsys, monkeypatch):
 )
 def test_a_recording_that_cannot_be_used_is_refused(tmp_path, capsys, monkeypatch, change, message):
     monkeypatch.chdir(tmp_path)
-    args = SimpleNamespace(local_results_path=".", unique_token="r", env="entities", env_args=ENV_ARGS)
-    record(SimpleNamespace(args=args, play=lambda: iter([expert_episodes(4, 1)])))
+    record_into(tmp_path, "r", expert_episodes(4, 1))
     change(tmp_path / "recordings" / "r")
     assert door.main(["recordings/r"]) == 2
     assert message in capsys.readouterr().err
@@ -167,6 +198,7 @@ def _header(folder, **changes):
 
 
 def _steps(folder, change):
-    steps = load_tree(folder / "0.th")
+    with np.load(folder / "0.npz") as arrays:
+        steps = dict(arrays)
     change(steps)
-    save_tree(steps, folder / "0.th")
+    np.savez_compressed(folder / "0.npz", **steps)

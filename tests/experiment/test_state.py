@@ -51,7 +51,7 @@ def cases():
         on_policy = traits.get("on_policy")
         # acting beside learning would draw from the same random numbers
         together = on_policy or traits.get("check") == "learners.options:check_draws"
-        for name in sorted(ways_of_acting):
+        for name in sorted(set(ways_of_acting) - {"data"}):  # which does not act: tests/integration/test_offline.py
             if not (together and lag_of(name)):
                 changes = (
                     {"buffer_size": 2} if on_policy else {"samples_per_insert": 0.7, "runner": "episodes_continuous"}
@@ -178,8 +178,12 @@ def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset, oth
 
 def test_no_part_is_forgotten(tmp_path):
     parts = trained(tmp_path, "q_learner", {"runner": "episodes"}, seed=1, rollouts=0)
-    in_others = {"runner"}  # what plays is saved by the collection, which is "acting" in checkpoints
-    own = {field.name for field in fields(Parts)} - in_others - {"state", "teams", "models", "collection"} | {"acting"}
+    # what plays is saved by the collection, which is "acting" in checkpoints; data are in the buffers
+    in_others = {"runner", "fill"}
+    own = {field.name for field in fields(Parts)} - in_others - {"state", "teams", "models", "collection"} | {
+        "acting",
+        "dataset",
+    }
     of_the_team = {"mac", "learner", "buffer", "plan"}
     assert own | of_the_team | {"logger", "generators"} == set(parts.state)
 

@@ -52,7 +52,7 @@ def short_battles(monkeypatch):
 
 
 # they need a game, a simulator or a package; gymma and pettingzoo play what mpe plays, skirmish_maps what skirmish does
-OTHERS = ("sc2", "trackmania", "dots", "smaclite", "gymma", "pettingzoo", "jax", "atari", "skirmish_maps")
+OTHERS = ("sc2", "trackmania", "dots", "smaclite", "gymma", "pettingzoo", "jax", "atari", "skirmish_maps", "recorded")
 SMALL_ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith(OTHERS)]
 RACES = [name for name in SMALL_ENVIRONMENTS if name.startswith("skirmish_v2")]
 
@@ -186,7 +186,8 @@ def refusal(runner, learner, agent):
     """What the message says if this combination is refused on two_step, else None; two of the three decide."""
     runs, learns, plays = runners.entry(runner).traits, learners.entry(learner).traits, AGENTS.entry(agent).traits
     controllers, bound = plays.get("controllers", ()), own_agents(learner)
-    elsewhere = bool(controllers) and not set(controllers) & set(learns.get("controllers", ()))
+    shared = set(controllers) & set(learns.get("controllers", ()))
+    elsewhere = bool(controllers) and preset_on_lbf(preset_of(learner))["mac"] not in shared
     if elsewhere or (bound and agent not in bound):  # it needs a controller of its own: below
         return rf"(mac|learner)=\w+ does not go with agent={agent}|agent={agent} does not go with (mac|learner)="
     if agent not in learns.get("agents", (agent,)) or learner not in plays.get("learners", (learner,)):

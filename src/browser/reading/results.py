@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from browser.reading import curves as curve_files
 from browser.reading.artifacts import Artifact, RunFile, artifacts_of, files_of
@@ -146,6 +147,12 @@ class Results:
         """The rows of a run's log of diagnostics by key (`records.diagnostics`); empty if it has none."""
         body = self._log(self._newest(run), diagnostics_path)
         return metric_rows.read_rows(body, resumed=True) if body else {}
+
+    def recorded(self, run: Run, key: str) -> Any:
+        """What a run has recorded under a key of its own (Sacred's info.json), in its newest session that has it; None:
+        nothing. It is untrusted."""
+        files = (self._json(session, "info.json") for session in reversed(run.sessions))
+        return next((value for file in files if file is not None and (value := file.get(key)) is not None), None)
 
     def stamp(self, run: Run, what: str) -> tuple | None:
         """Size and time of the files with a run's "curves", "diagnostics" or "output": changes when they do."""

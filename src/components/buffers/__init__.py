@@ -44,6 +44,12 @@ CAPACITY = {
         choices=("auto", True, False),
         resume=FREE,
     ),
+    "buffer_folder": Option(
+        "",
+        "a folder on a disk in which the buffer keeps its fields; empty: in memory",
+        resume=FREE,
+        reaches=FILES,
+    ),
     "buffer_dtype": Option(
         SHARED,
         "how the buffer keeps obs and state: float32, or float16 (half the memory; 3 digits, up to 65504)",
@@ -117,12 +123,6 @@ REGISTRY.declare(
             at_least=0,
             at_most=EPISODES,
             driven=True,
-        ),
-        "buffer_folder": Option(
-            "",
-            "a folder on a disk in which the buffer keeps its fields; empty: in memory",
-            resume=FREE,
-            reaches=FILES,
         ),
         "hold_out": Option(
             0.0,

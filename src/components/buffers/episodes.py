@@ -8,7 +8,7 @@ import torch as th
 
 from components.buffers import REGISTRY
 from components.buffers.episode_journal import EpisodeJournal
-from components.buffers.place import place_of
+from components.buffers.place import place_of, require_disk
 from components.buffers.priorities import drawn_places
 from components.buffers.replay_buffer import ReplayBuffer
 from components.buffers.sum_tree import SumTree
@@ -21,7 +21,7 @@ from utils.errors import ConfigError
 from utils.processes.available_memory import require_memory
 from utils.rl_utils import valid_transitions
 from utils.sizes import readable_size
-from utils.tensors.devices import device_memory, same_device
+from utils.tensors.devices import CPU, device_memory, same_device
 
 
 class EpisodeReplay:
@@ -37,12 +37,13 @@ class EpisodeReplay:
     def __init__(
         self, scheme: dict, groups: dict, max_seq_length: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ) -> None:
+        args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self._batch_size, self._device = args.batch_size, args.device
         self._rows = self._sample_rows(args)
         self.taken_on = "cpu"
         episode = batch_bytes(scheme, groups, preprocess, 1, max_seq_length, kind=ReplayBuffer)
         size = args.buffer_size * episode
-        device, told = place_of(args.buffer_cpu_only, args.device, size)
+        device, told = (CPU, "") if args.buffer_folder else place_of(args.buffer_cpu_only, args.device, size)
         self.kept_on = device
         _require_memory(scheme, groups, max_seq_length, preprocess, args, device, episode, self._rows)
         figures = f"{args.buffer_size} episodes, up to {readable_size(size)}"
@@ -50,7 +51,13 @@ class EpisodeReplay:
         sample = batch_bytes(scheme, groups, preprocess, self._rows, max_seq_length)
         self.takes = [(REPLAY, device, size), (SAMPLE, args.device, sample)]
         self.episodes = ReplayBuffer(
-            scheme, groups, args.buffer_size, max_seq_length, preprocess=preprocess, device=device
+            scheme,
+            groups,
+            args.buffer_size,
+            max_seq_length,
+            preprocess=preprocess,
+            device=device,
+            folder=args.buffer_folder,
         )
         self.scheme, self.groups, self.preprocess = self.episodes.scheme, groups, preprocess
         # of the episode in each place
@@ -59,7 +66,6 @@ class EpisodeReplay:
         self._priorities = self._build_priorities(args)
 
     def _build_priorities(self, args: SimpleNamespace) -> "Priorities | None":
-        args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         return Priorities(self.episodes, args) if args.priority_alpha else None
 
     @staticmethod
@@ -181,12 +187,13 @@ def _require_memory(
         choices.append("buffer_dtype=float16")
     if device != "cpu":
         choices.append("buffer_cpu_only=True")
-    require_memory(
-        f"The replay buffer ({args.buffer_size} episodes)",
-        args.buffer_size * episode,
-        device_memory(device),
-        f"An episode takes up to {readable_size(episode)}. Choose {' or '.join(choices)}.",
-    )
+    choices.append("a buffer_folder on a disk")
+    what, size = f"The replay buffer ({args.buffer_size} episodes)", args.buffer_size * episode
+    advice = f"An episode takes up to {readable_size(episode)}. Choose {' or '.join(choices)}."
+    if args.buffer_folder:
+        require_disk(what, size, args.buffer_folder)
+    else:
+        require_memory(what, size, device_memory(device), advice)
     require_memory(
         f"A training sample ({rows} episodes)",
         batch_bytes(scheme, groups, preprocess, rows, max_seq_length),

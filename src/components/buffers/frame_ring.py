@@ -1,8 +1,6 @@
 """A ring of environment steps: each frame once, and where its successor is."""
 
-import tempfile
 from collections.abc import Callable, Mapping
-from math import prod
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +9,7 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from components.one_copy import moved, received
 from components.scheme import shape_at_a_step
-from components.storage import lazy_zeros, narrowed, require_range, storage_dtype
+from components.storage import narrowed, require_range, storage_dtype, zeros_in
 from components.transforms import applied
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import observed_fields, state_fields
@@ -88,7 +86,7 @@ class FrameRing:
         self.ahead = np.zeros(capacity, dtype=np.int32)
         derived = {new for new, _ in self.preprocess.values()} | {"filled"}
         self.data = {
-            key: _zeros(
+            key: zeros_in(
                 (capacity, *shape_at_a_step(info, self.groups)), storage_dtype(key, info), self.device, self._folder
             )
             for key, info in self.scheme.items()
@@ -238,12 +236,3 @@ def _equal(now: np.ndarray, then: np.ndarray) -> np.ndarray:
     """Which numbers are equal, or both NaN: bool, of the same shape."""
     found = now == then
     return found if now.dtype.kind != "f" else found | ((now != now) & (then != then))
-
-
-def _zeros(shape: tuple[int, ...], dtype: th.dtype, device: str, folder: str) -> th.Tensor:
-    if not folder:
-        return lazy_zeros(shape, dtype, device)
-    size = prod(shape) * dtype.itemsize
-    with tempfile.TemporaryFile(dir=folder) as file:
-        file.truncate(max(1, size))
-        return th.from_numpy(np.memmap(file, dtype=np.uint8, mode="r+", shape=(size,))).view(dtype).view(shape)

@@ -8,7 +8,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch, course_keys
 from components.one_copy import moved
-from components.storage import lazy_zeros, require_range, storage_dtype
+from components.storage import require_range, storage_dtype, zeros_in
 from components.transforms import applied
 
 
@@ -18,7 +18,8 @@ class ReplayBuffer(EpisodeBatch):
     It keeps less than it gives: fields in the type that the scheme names as "storage", "filled" as uint8, and of a
     derived field whose transforms are `rebuildable` only where it was derived. Reads have the types of the scheme,
     derived fields included. Fields stored in these types are read as views (by name, int or slice), all others as
-    copies; `data` holds the stored tensors. Memory is taken as episodes arrive.
+    copies; `data` holds the stored tensors. Memory is taken as episodes arrive; with a `folder`, its fields are mapped
+    files there.
     """
 
     def __init__(
@@ -29,7 +30,9 @@ class ReplayBuffer(EpisodeBatch):
         max_seq_length: int,
         preprocess: Mapping[str, tuple] | None = None,
         device: str | th.device = "cpu",
+        folder: str = "",
     ):
+        self._folder = folder
         self._rebuilt = {
             new_key: (key, transforms)
             for key, (new_key, transforms) in (preprocess or {}).items()
@@ -60,8 +63,8 @@ class ReplayBuffer(EpisodeBatch):
 
     def _zeros(self, key: str, shape: tuple, dtype: th.dtype) -> th.Tensor:
         if key in self._rebuilt:
-            return lazy_zeros((*shape[:-1], 1), th.uint8, self.device)
-        return lazy_zeros(shape, storage_dtype(key, self.scheme[key]), self.device)
+            return zeros_in((*shape[:-1], 1), th.uint8, self.device, self._folder)
+        return zeros_in(shape, storage_dtype(key, self.scheme[key]), self.device, self._folder)
 
     def __getitem__(self, item: Any):
         if isinstance(item, str):

@@ -1,14 +1,13 @@
 """The memory, or disk, that a buffer of transitions needs."""
 
-import shutil
 from math import prod
 from typing import Any
 
-from components.buffers.place import place_of
+from components.buffers.place import place_of, require_disk
 from components.scheme import shape_at_a_step
 from components.sizing import batch_bytes
 from components.storage import storage_dtype
-from utils.errors import ConfigError, MusterError
+from utils.errors import ConfigError
 from utils.processes.available_memory import require_memory
 from utils.sizes import readable_size
 from utils.tensors.devices import AUTO, CPU, device_memory
@@ -54,7 +53,7 @@ def require_room(
     size = room_of(scheme, groups, preprocess, capacity)
     what = f"The replay buffer ({capacity} steps)"
     if args.buffer_folder:
-        _require_disk(what, size, args.buffer_folder)
+        require_disk(what, size, args.buffer_folder)
     else:
         smaller = ", buffer_dtype=float16" if args.buffer_dtype == "float32" else ""
         step = size // capacity - BYTES_BESIDE
@@ -68,15 +67,3 @@ def require_room(
         device_memory(args.device),
         "Choose a smaller batch_size.",
     )
-
-
-def _require_disk(what: str, size: int, folder: str) -> None:
-    try:
-        free = shutil.disk_usage(folder).free
-    except OSError as error:
-        raise ConfigError(f"buffer_folder={folder}: {error.strerror}.") from None
-    if size > free:
-        raise MusterError(
-            f"{what} does not fit into {folder}: {readable_size(size)}, where {readable_size(free)} are free. "
-            "Choose a smaller buffer_size, or another buffer_folder."
-        )

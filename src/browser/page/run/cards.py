@@ -7,7 +7,7 @@ from typing import Any
 from dash import Dash
 
 from browser.page.parts.context import Context
-from browser.page.run import console, curves, doctor, facts, files, inside, notes
+from browser.page.run import console, curves, data, doctor, facts, files, inside, notes
 from browser.page.run.request import RunRequest
 
 
@@ -41,6 +41,7 @@ CARDS = (
     Card("sessions", facts.sessions),
     Card("panel", facts.panel),
     Card("config", facts.config),
+    Card("data", data.draw),
     Card("curves", curves.draw, register=curves.register),
     Card("inside", inside.draw, inside.follows),
     Card("notes", notes.draw, register=notes.register),
