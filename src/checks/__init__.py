@@ -16,6 +16,7 @@ from checks.parts import ChosenParts, check_options_of_parts
 from checks.plugins import import_plugins
 from checks.sizes import check_sizes
 from checks.teams import expanded
+from checks.tracing import check_traces
 from checks.values import normalised
 from components.buffers.transform_lists import transforms_of
 from envs import why_sole
@@ -41,6 +42,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     config["collectors"] = completed_collectors(config)
     check_collectors(config)
     check_results_path(config)
+    check_traces(config)
     parts = ChosenParts(config)
     check_epymarl_keys(parts)
     check_pairings(parts)

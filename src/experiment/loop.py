@@ -18,6 +18,7 @@ from experiment.replay_recording import save_replay
 from experiment.saved_models import SavedModels
 from experiment.saving import RunSaver
 from experiment.summaries import Summaries
+from experiment.tracing import Tracing
 from experiment.updates import Updates
 from experiment.vitals import Vitals
 from learners.averages import with_averages
@@ -54,6 +55,7 @@ class TrainingLoop:
         self._rare_infos = RareInfos(parts.runner, self.console)
         self._vitals = Vitals(parts.runner.spec, parts.diagnostics, args.log_interval)
         self._freed_memory = FreedMemory()
+        self._tracing = Tracing(args, saver.folder, self.console)
         self._training, self._callbacks = Training(args, parts, logger, saver), parts.callbacks
         self._updates = Updates(args, parts, logger, self._training)
         self._summaries = Summaries(args, parts, logger, self._updates, self._vitals)
@@ -98,6 +100,7 @@ class TrainingLoop:
                 raise fault from error
             raise
         finally:
+            self._tracing.close()
             self.collection.close()
             self.saver.close()
         if self.parts.recorder is not None:
@@ -125,7 +128,7 @@ class TrainingLoop:
             self._callbacks.call("on_setup", self._training)
         while state.testing is not None or not self._reached():
             if state.testing is None:
-                with timed("train"):
+                with self._tracing.round(self.collection.t_env), timed("train"):
                     self._gather_and_learn()
             if state.testing is not None:
                 self._summaries.show_time_left(self.collection.t_env)

@@ -17,6 +17,8 @@ OWN = "own.txt"
 # changes to its config while it is under way, written by the user
 LIVE = "live.yaml"
 EPISODES, SUMMARY, DONE, DIAGNOSTICS = "episodes.csv", "summary.html", "done.json", "diagnostics.csv"
+# in runs/<token>, what torch's profiler has recorded
+TRACES = "traces"
 # in runs/<token>, a folder for each name; and in that
 BEST_EPISODES, BEST_EPISODE = "best_episodes", "best_episode.json"
 # a subfolder for each suite of runs; and in that: its runs, frozen, and the marks of its stop

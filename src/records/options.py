@@ -31,6 +31,27 @@ OPTIONS = {
         choices=("on", "off", "cuda"),
         resume=FREE,
     ),
+    "profile": Option(
+        SHARED,
+        "trace: record what torch computes in chosen rounds, for Perfetto and TensorBoard (docs/debugging.md); off: "
+        "nothing",
+        choices=("off", "trace"),
+        resume=FREE,
+    ),
+    "trace_at": Option(
+        SHARED,
+        "profile=trace: environment steps; from each on, the next rounds are recorded",
+        kind=list,
+        resume=FREE,
+        reaches=NOWHERE,
+    ),
+    "trace_rounds": Option(
+        SHARED,
+        "profile=trace: rounds, of a rollout and the updates after it, in each trace",
+        at_least=1,
+        at_most=100,
+        resume=FREE,
+    ),
     "histograms": Option(
         SHARED, "with each summary, keep how large the weights and gradients of all networks are", resume=FREE
     ),

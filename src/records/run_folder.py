@@ -19,6 +19,7 @@ from records.layout import (
     NAMED_BY_TOKEN,
     OWN,
     RUNS,
+    TRACES,
 )
 from records.own_marks import mark
 from utils.errors import ConfigError, MusterError
@@ -71,7 +72,7 @@ class RunFolder:
             ConfigError: one of the run's folders, below any folder of the results, or its lock is a link.
         """
         folders = [self._results / family / self.path.name for family in NAMED_BY_TOKEN]
-        for path in (*folders, *(self.path / name for name in (CHECKPOINTS, FAULTS, BEST_EPISODES, LOCK))):
+        for path in (*folders, *(self.path / name for name in (CHECKPOINTS, FAULTS, BEST_EPISODES, TRACES, LOCK))):
             if path.is_symlink():
                 raise ConfigError(f"{path} is a link. A run keeps its files in real folders; move its target here.")
 

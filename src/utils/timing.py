@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 _NOTHING = nullcontext()
 _active: "Timer | None" = None
+_mark: Callable[[str], Any] | None = None
 
 
 class Spent(NamedTuple):
@@ -27,6 +28,8 @@ class Spent(NamedTuple):
 
 def timed(name: str) -> Any:
     """A context whose time counts for `name`, below the names of those that surround it in this thread."""
+    if _mark is not None:
+        return _marked(name, _mark)
     return _NOTHING if _active is None else _active.span(name)
 
 
@@ -130,6 +133,23 @@ def timing(timer: Timer | None) -> Iterator[None]:
         yield
     finally:
         _active = before
+
+
+@contextmanager
+def marking(mark: Callable[[str], Any]) -> Iterator[None]:
+    """While the block runs, each `timed` part is within the context `mark(name)`, too, as of torch.profiler."""
+    global _mark
+    before, _mark = _mark, mark
+    try:
+        yield
+    finally:
+        _mark = before
+
+
+@contextmanager
+def _marked(name: str, mark: Callable[[str], Any]) -> Iterator[None]:
+    with mark(name), _NOTHING if _active is None else _active.span(name):
+        yield
 
 
 def _sum(one: Spent | None, other: Spent | None) -> Spent:

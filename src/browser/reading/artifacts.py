@@ -9,7 +9,7 @@ from pathlib import Path
 
 from browser.reading.files import entries_of, subfolders
 from browser.reading.session import Session
-from records.layout import CHECKPOINTS, MODELS, REPLAYS, RUNS, TB_LOGS
+from records.layout import CHECKPOINTS, MODELS, REPLAYS, RUNS, TB_LOGS, TRACES
 from utils.files.regular_files import problem_of
 
 # of one run; a checkpoint has a file per episode of its buffer
@@ -23,7 +23,7 @@ class Artifact:
     """A file or folder that a run left behind.
 
     Attributes:
-        kind: "artifact" (given to Sacred), "model", "checkpoint", "replay" or "tensorboard".
+        kind: "artifact" (given to Sacred), "model", "checkpoint", "replay", "trace" or "tensorboard".
         name: the file's name, or the environment step of a model or checkpoint.
         path: relative to the results folder.
         t_env: the environment step it belongs to, where that is known.
@@ -71,6 +71,8 @@ def artifacts_of(root: Path, sessions: Iterable[Session], token: str | None) -> 
         found += [Artifact(kind, name, Path(*parts, name), int(name)) for name in sorted(names, key=int)]
     replays = [entry.name for entry in entries_of(root, REPLAYS, token) if entry.name[0] != "."]
     found += [Artifact("replay", name, Path(REPLAYS, token, name)) for name in replays]
+    traces = [entry.name for entry in entries_of(root, RUNS, token, TRACES) if entry.name[0] != "."]
+    found += [Artifact("trace", name, Path(RUNS, token, TRACES, name)) for name in traces]
     if token in subfolders(root, TB_LOGS):
         found.append(Artifact("tensorboard", token, Path(TB_LOGS, token)))
     return found
@@ -86,7 +88,7 @@ def files_of(root: Path, sessions: Sequence[Session], token: str | None) -> list
 
 def _files(root: Path, sessions: Sequence[Session], token: str | None) -> Iterator[RunFile]:
     for artifact in artifacts_of(root, sessions, token):
-        if artifact.kind in ("artifact", "replay"):
+        if artifact.kind in ("artifact", "replay", "trace"):
             yield from _in_folder(root, artifact.kind, artifact.path.parent, {artifact.path.name})
         else:
             yield from _in_folder(root, artifact.kind, artifact.path, t_env=artifact.t_env)

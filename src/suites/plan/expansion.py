@@ -19,7 +19,8 @@ from utils.errors import ConfigError
 # what a config says about the place and the records of a run, not about what it computes
 NOT_THE_RUN = (
     "run_name message label repeat_id hypergroup local_results_path mongo_url on_end stall_minutes histograms timer "
-    "machine_interval summary torch_threads env_threads use_tensorboard use_wandb wandb_mode wandb_project "
+    "profile trace_at trace_rounds machine_interval summary torch_threads env_threads use_tensorboard use_wandb "
+    "wandb_mode wandb_project "
     "wandb_team wandb_save_model use_mlflow mlflow_uri mlflow_experiment use_cuda learner_device acting_device "
     "checkpoint_interval checkpoint_minutes last_checkpoint keep_checkpoints sigusr1 absolute_metric"
 ).split()
