@@ -61,11 +61,14 @@ def _is_leaf(value: Any, seen: set[int]) -> bool:
     return id(value) in seen or isinstance(value, dict) or _has_own_state(value) or not _holds_state(value)
 
 
-def load_state(part: Any, state: dict, where: str = "") -> None:
+def load_state(part: Any, state: dict, where: str = "", figures: bool = True) -> None:
     """Give `part`, built from the same config, the state that `state_of` returned.
 
     Only attributes are set that the part has already and that would be saved, each to a value of its kind: code that
     made the checkpoint cannot replace a method, say.
+
+    Args:
+        figures: False: plain numbers and texts of parts without `state_dict` stay as they are.
 
     Raises:
         CheckpointError: it does not fit.
@@ -81,7 +84,7 @@ def load_state(part: Any, state: dict, where: str = "") -> None:
         for name, value in state.items():
             present = own.get(name)
             if _holds_state(present) or (isinstance(present, dict) and isinstance(value, dict)):
-                load_state(present, value, f"{where}.{name}")
+                load_state(present, value, f"{where}.{name}", figures)
             elif not (_is_new_entry(part, name, value) or (name in own and _same_kind(present, value))):
                 raise CheckpointError(
                     f"The checkpoint's state does not fit this experiment: {where} keeps no state "
@@ -90,7 +93,7 @@ def load_state(part: Any, state: dict, where: str = "") -> None:
             elif isinstance(present, th.Tensor) and isinstance(value, th.Tensor) and present.shape == value.shape:
                 with th.no_grad():
                     present.copy_(value)
-            else:
+            elif figures or isinstance(value, th.Tensor):
                 _set(part, name, value)
     except CheckpointError:
         raise

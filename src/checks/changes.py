@@ -28,7 +28,7 @@ def check_changes(before: dict, after: dict) -> None:
     old, new = flatten(before), flatten(after)
     for key in sorted({*old, *new}):
         top = key.split(".")[0]
-        if top not in free and top not in REMOVED and not _is_same(old.get(key), new.get(key)):
+        if top not in free and top not in REMOVED and not is_same(old.get(key), new.get(key)):
             decides = options[top].resume if top in options else "the behaviour of a part that is not built in"
             raise ConfigError(
                 f"{key}={_shown(new.get(key))}: a resumed run keeps its {key} ({_shown(old.get(key))}), which "
@@ -57,14 +57,14 @@ def warnings_of_changes(before: dict, after: dict) -> list[str]:
     ]
 
 
-def _is_same(old: Any, new: Any) -> bool:
+def is_same(old: Any, new: Any) -> bool:
     """Whether values are equal, or files of one name: a file may have moved, and records have whole paths."""
     if isinstance(old, str) and isinstance(new, str) and os.path.isabs(old) and os.path.isabs(new):
         return os.path.basename(old) == os.path.basename(new)
     if isinstance(old, list | tuple) and isinstance(new, list | tuple):
-        return len(old) == len(new) and all(map(_is_same, old, new))
+        return len(old) == len(new) and all(map(is_same, old, new))
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        return old.keys() == new.keys() and all(_is_same(old[key], new[key]) for key in old)
+        return old.keys() == new.keys() and all(is_same(old[key], new[key]) for key in old)
     return old == new
 
 

@@ -108,6 +108,14 @@ OPTIONS = {
         resume=FREE,
         live=True,
     ),
+    "stop_at": Option(
+        SHARED,
+        "also stop after this many environment steps, while schedules go by t_max; 0: no limit",
+        at_least=0,
+        at_most=STEPS,
+        resume=FREE,
+        live=True,
+    ),
     "max_updates": Option(
         SHARED,
         "also stop after this many updates of the learner; 0: no limit",
@@ -245,6 +253,13 @@ OPTIONS = {
         "checkpoint of enn-trainer",
         resume=START,
         reaches=READ_ONLY,
+    ),
+    "branch_from": Option(
+        SHARED,
+        "a run (its folder or name), from whose newest checkpoint this new one continues, with other settings "
+        "(docs/resuming.md)",
+        resume=START,
+        reaches=NOWHERE,
     ),
     "load_step": Option(
         SHARED,

@@ -73,6 +73,10 @@ def check_checkpoint(config: dict) -> None:
     Raises:
         ConfigError: no `checkpoint_path` where one is needed, or nothing in it, or a model that is damaged.
     """
+    if config["branch_from"]:
+        for key in ("checkpoint_path", "evaluate"):
+            if config[key]:
+                raise ConfigError(f"branch_from continues from a checkpoint of a run: leave {key} out.")
     if config["checkpoint_path"]:
         played = config["evaluate"] or config["save_replay"]
         (model_to_play if played else find_checkpoint)(config["checkpoint_path"], config["load_step"])

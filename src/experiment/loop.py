@@ -34,7 +34,7 @@ NONE_LEFT = object()
 
 
 class TrainingLoop:
-    """Trains until `t_max`, `max_updates` or `max_hours`.
+    """Trains until `t_max`, `stop_at`, `max_updates` or `max_hours`.
 
     Between any two rollouts everything that changes is in `state_dict`s.
 
@@ -236,6 +236,7 @@ class TrainingLoop:
         args, hours = self.args, self.logger.seconds() / 3600
         limits = {
             "t_max": self.collection.t_env > args.t_max,
+            "stop_at": args.stop_at and self.collection.t_env >= args.stop_at,
             "max_updates": args.max_updates and self.state.updates >= args.max_updates,
             "max_hours": args.max_hours and hours >= args.max_hours,
             "callbacks": self._training.stopped,

@@ -1,7 +1,7 @@
 """When the checkpoints of a run are written, and how failures are handled."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,17 +57,9 @@ class RunSaver:
             CheckpointError: it does not fit this experiment.
         """
         checkpoint = settled(checkpoint)
-        journals = self._parts.journals
-        tree = load_tree(checkpoint.folder / STATE)
-        try:
-            self._parts.state.restore(tree)
-        except CheckpointError as error:
-            raise CheckpointError(f"{checkpoint.folder}: {error}") from None
-        for name, journal in journals.items():
-            for segment in segments_of(checkpoint.folder, checkpoint.manifest, name):
-                read_segment(segment, journal)
+        restore_parts(self._parts, checkpoint)
         present = (checkpoint.folder, checkpoint.manifest)
-        self._writer = CheckpointWriter(self.folder.path, journals, self._args.keep_checkpoints, present)
+        self._writer = CheckpointWriter(self.folder.path, self._parts.journals, self._args.keep_checkpoints, present)
         self._logger.episode = self._loop.episode
         self.resumed = True
 
@@ -233,3 +225,19 @@ class RunSaver:
 
     def _kept(self) -> str:
         return f"Everything up to step {self._collection.t_env} is kept."
+
+
+def restore_parts(parts: Parts, checkpoint: Checkpoint, without: Collection[str] = (), figures: bool = True) -> None:
+    """Give the parts of a run the state of a checkpoint, buffers included; arguments as of `RunState.restore`.
+
+    Raises:
+        CheckpointError: it does not fit this experiment.
+    """
+    tree = load_tree(checkpoint.folder / STATE)
+    try:
+        parts.state.restore(tree, without, figures)
+    except CheckpointError as error:
+        raise CheckpointError(f"{checkpoint.folder}: {error}") from None
+    for name, journal in parts.journals.items():
+        for segment in segments_of(checkpoint.folder, checkpoint.manifest, name):
+            read_segment(segment, journal)

@@ -10,6 +10,7 @@ from checkpoints.model_manifests import note_of
 from checkpoints.store import Checkpoint
 from experiment.absolute_metric import play_absolute_metric
 from experiment.assembly import assemble
+from experiment.branching import begin_branch, branch_origin
 from experiment.evaluation import evaluate_model
 from experiment.loaded_run import call_on_run
 from experiment.loop import TrainingLoop
@@ -54,6 +55,7 @@ def train_or_play(
                 "Use a larger t_max to continue training, or evaluate=True to play it."
             )
             return
+    origin = branch_origin(args, config) if args.branch_from and checkpoint is None else None
     with signals.raising():
         parts = assemble(args, logger)
     try:
@@ -69,7 +71,10 @@ def train_or_play(
                     load_models(parts.models, path, args.meaning, logger.console_logger)
                     require_finite(parts.mac, path)
                     parts.runner.t_env = step
-                if parts.fill is not None:
+                if origin is not None:
+                    begin_branch(*origin, parts, logger.console_logger)
+                    logger.episode = parts.loop.episode
+                elif parts.fill is not None:
                     parts.fill()
             attach_recorder(args, parts.runner, parts.mixer, logger)
             if folder.is_open:

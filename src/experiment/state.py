@@ -1,7 +1,7 @@
 """The parts of a run that have a state: one list, by which checkpoints save and restore them."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -94,8 +94,12 @@ class RunState:
         self._reported |= set(left_out)
         return tree
 
-    def restore(self, tree: dict[str, Any]) -> None:
+    def restore(self, tree: dict[str, Any], without: Collection[str] = (), figures: bool = True) -> None:
         """Give all parts the states that `capture` returned, in the order in which they were registered.
+
+        Args:
+            without: names of parts that keep the state they have.
+            figures: False: plain numbers of parts without `state_dict` stay, too, as some are settings.
 
         Raises:
             CheckpointError: the checkpoint is of other parts, or of parts with another state.
@@ -110,5 +114,5 @@ class RunState:
             )
         for name, entry in self._registered.items():
             found = name if name in tree else entry.like
-            if found in tree and entry.part is not None:
-                load_state(entry.part, tree[found], f"the {name}")
+            if found in tree and entry.part is not None and name not in without:
+                load_state(entry.part, tree[found], f"the {name}", figures)

@@ -1,5 +1,6 @@
 """Comparing states."""
 
+import numpy as np
 import torch as th
 
 
@@ -16,4 +17,7 @@ def differences(a, b, where=""):
     if isinstance(a, th.Tensor):
         same = a.dtype == b.dtype and a.shape == b.shape and a.numpy().tobytes() == b.numpy().tobytes()
         return [] if same else [f"{where}: tensors differ"]
+    if isinstance(a, np.ndarray):
+        same = a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        return [] if same else [f"{where}: arrays differ"]
     return [] if a == b or (a != a and b != b) else [f"{where}: {a} and {b}"]

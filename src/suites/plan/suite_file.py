@@ -37,6 +37,8 @@ OWN = {
     "local_results_path": "the option --results",
     "evaluate": "",
     "checkpoint_path": "",
+    "branch_from": "",
+    "stop_at": "",
 }
 
 
