@@ -23,7 +23,7 @@ from suites.plan.metrics import doubt_about
 from suites.plan.resources import Machine, Resources, thread_variables
 from suites.plan.search import TPE
 from suites.plan.suite_file import SuiteFile, read_suite, suite_path
-from suites.search.searcher import Searcher
+from suites.search.searcher import Searcher, place_of
 from suites.search.study import require_optuna
 from suites.state.runs import DONE, FAILED, SuiteRun
 from suites.state.scores import trial_rows, trials_summary
@@ -101,10 +101,12 @@ def _require_launcher(suite: SuiteFile, resources: Resources, options: argparse.
     elif options.address:
         raise ConfigError(f"--address={options.address} goes with --launcher=ray.")
     if suite.learning:
-        require_optuna()
+        method = suite.learning.options["method"]
+        if method == TPE:
+            require_optuna()
         if options.launcher != "local":
             raise ConfigError(
-                f"{suite.path}: search.method={TPE}: --launcher={options.launcher} starts runs that are known "
+                f"{suite.path}: search.method={method}: --launcher={options.launcher} starts runs that are known "
                 "beforehand. Start the local launcher, on as many machines as share the folder of results."
             )
     if options.launcher == "slurm" and not options.dry_run:
@@ -148,7 +150,7 @@ def _run_here(
             f"The page of figures at the end needs packages that are not installed: {', '.join(absent)}. Install them "
             f"meanwhile with: pip install -r {REQUIREMENTS}"
         )
-    count = len(runs)
+    count, lengths = len(runs), {place_of(run.axes): run.t_max for run in runs}
     if suite.learning:
         count, runs = count * suite.trials, folder.runs()
     progress = Progress(folder, runs, sys.stdout, count)
@@ -161,7 +163,8 @@ def _run_here(
     else:
         searcher, machine = None, Machine(resources)
         if suite.learning:
-            searcher = Searcher(folder, suite.learning, partial(trial_runs, suite), progress.say, options.retry_failed)
+            make = partial(trial_runs, suite)
+            searcher = Searcher(folder, suite.learning, make, progress.say, options.retry_failed, lengths)
         variables = thread_variables(resources["threads"], machine.cores_each())
         start = partial(fork_server, environment_configs(suite), options.cold, variables)
         launcher = LocalLauncher(work, machine, start, searcher)

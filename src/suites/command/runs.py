@@ -2,11 +2,13 @@
 
 import copy
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from checks import check_config
+from checks.branching import may_differ
 from checks.options import declared
 from checks.side_effects import reaching
 from cli.compose import Composed, compose_config, taken
@@ -15,11 +17,12 @@ from cli.settings import check_settings, texts_as_typed
 from cli.summary import check_summary
 from records.tokens import MAP_ARGUMENTS
 from suites.plan.expansion import HASH_LENGTH, Point, expanded, run_id, words_of
-from suites.plan.search import Search, nested
-from suites.plan.suite_file import MOST_RUNS, SuiteFile, with_trial
+from suites.plan.search import PBT, Search, nested
+from suites.plan.suite_file import AXES, MOST_RUNS, SuiteFile, with_trial
 from suites.state.runs import SuiteRun
 from suites.state.trials import AXIS
 from utils.config.merging import CONFIG_DIR, config_path, recursive_dict_update
+from utils.config.options import LEARNING
 from utils.errors import ConfigError
 from utils.files.written_numbers import plain, texts_of
 
@@ -29,8 +32,11 @@ def checked_suite(suite: SuiteFile) -> list[SuiteRun]:
     return checked_search(suite, suite.learning) if suite.learning else checked_runs(suite)
 
 
-def checked_runs(suite: SuiteFile) -> list[SuiteRun]:
+def checked_runs(suite: SuiteFile, more: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None) -> list[SuiteRun]:
     """The runs of a suite, every one checked as before it starts.
+
+    Args:
+        more: settings that a run has besides those of the suite, from its value on each axis.
 
     Raises:
         ConfigError: the first run that main.py would refuse, with the message and its place in the suite.
@@ -43,6 +49,9 @@ def checked_runs(suite: SuiteFile) -> list[SuiteRun]:
     with_settings = {name for name in names["algs"].values() if reads_settings(config_path(name, "algs"))}
     for point in expanded(suite):
         try:
+            if more is not None:
+                axes = {axis: getattr(point, axis) for axis in AXES} | point.choices
+                point = replace(point, settings={**point.settings, **more(axes)})
             configs = names["algs"][point.algorithm], names["envs"][point.environment]
             runs.append(_run(suite, point, configs, None if configs[0] in with_settings else compose))
         except ConfigError as error:
@@ -63,14 +72,41 @@ def checked_search(suite: SuiteFile, search: Search) -> list[SuiteRun]:
     shape: list[SuiteRun] = []
     for settings in reversed(search.corners()):
         shape = checked_runs(with_trial(suite, "t0", nested(settings)))
+        if search.options["method"] == PBT:
+            _check_population(suite, search, shape)
         if (count := suite.trials * len(shape)) > MOST_RUNS:
             raise ConfigError(f"{suite.path}: {count} runs; a suite may have {MOST_RUNS}. Divide it into several.")
     return shape
 
 
-def trial_runs(suite: SuiteFile, name: str, settings: dict[str, Any]) -> list[SuiteRun]:
-    """The runs of one trial, checked; raises as `checked_runs`."""
-    return checked_runs(with_trial(suite, name, settings))
+def trial_runs(
+    suite: SuiteFile,
+    name: str,
+    settings: dict[str, Any],
+    more: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None,
+) -> list[SuiteRun]:
+    """The runs of one trial, checked; arguments and errors as of `checked_runs`."""
+    return checked_runs(with_trial(suite, name, settings), more)
+
+
+def _check_population(suite: SuiteFile, search: Search, runs: list[SuiteRun]) -> None:
+    """Refuse what members of a population cannot do: take over a checkpoint under such settings, or without any.
+
+    Raises:
+        ConfigError: names the key.
+    """
+    for run in runs:
+        config = config_of(run)
+        options = declared(config)
+        for key in (path[0] for path in search.space):
+            if key not in options or options[key].resume != LEARNING or not may_differ(key, options[key]):
+                raise ConfigError(
+                    f"{suite.path}: search.space.{key}: members of a population copy checkpoints of others, which a "
+                    "run with another value of this key cannot take over. It may vary numbers of the method, such as "
+                    "lr, gamma and entropy_coef; method: random or tpe varies any key."
+                )
+        if not config["last_checkpoint"]:
+            raise ConfigError(f"{suite.path}: last_checkpoint=False: members of a population copy last checkpoints.")
 
 
 def environment_configs(suite: SuiteFile) -> list[str]:
@@ -122,7 +158,7 @@ def _run(
         map=point.map,
         seed=point.seed,
         choices=point.choices,
-        t_max=config["t_max"],
+        t_max=config["stop_at"] or config["t_max"],
         words=words,
         confirmed=[f"{key}={value!r}" for key, value in reaching(config).items()],
     )

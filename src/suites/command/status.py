@@ -111,6 +111,7 @@ def trials_text(plan: SearchPlan, rows: Sequence[TrialRow], width: int | None = 
         Column("state", [row.state for row in best], text=True),
         Column(plan.metric or "value", ["" if row.value is None else f"{row.value:.4g}" for row in best]),
         Column("runs", [f"{row.done}/{len(row.trial.runs)}" for row in best]),
+        *_lineage(plan, best),
         *(Column(key, [quoted(row.trial.settings.get(key, "")) for row in best]) for key in settings),
         Column("last error", [last_line(row.error) for row in best], text=True),
     ]
@@ -118,6 +119,18 @@ def trials_text(plan: SearchPlan, rows: Sequence[TrialRow], width: int | None = 
     if len(rows) > MOST_SHOWN:
         lines.append(as_typed(f"... and {len(rows) - MOST_SHOWN} more: suite.py report lists all.")[:width])
     return "\n".join(lines)
+
+
+def _lineage(plan: SearchPlan, rows: Sequence[TrialRow]) -> list["Column"]:
+    """Of a population: generation, member, and the trial that was copied."""
+    if not plan.members:
+        return []
+    trials = [row.trial for row in rows]
+    return [
+        Column("gen.", [str(plan.generation(trial.number)) for trial in trials]),
+        Column("member", [str(plan.member(trial.number)) for trial in trials]),
+        Column("copied", [f"t{trial.parent}" if plan.copies(trial) else "" for trial in trials]),
+    ]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import os
 from dataclasses import asdict
 from typing import Any
 
+from suites.plan.search import PBT
 from suites.plan.suite_file import SuiteFile
 from suites.state.runs import SuiteRun
 from suites.state.state import VERSION, SuiteFolder
@@ -57,4 +58,6 @@ def _plan(suite: SuiteFile, runs: list[SuiteRun]) -> SearchPlan:
     if suite.search.learns:
         text = "\n".join([suite.search.identity(), *(run.id for run in runs)])
         key = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return SearchPlan(options["method"], suite.trials, options["metric"], options["last"], options["direction"], key)
+    members = options["members"] if options["method"] == PBT else 0
+    told = options["metric"], options["last"], options["direction"]
+    return SearchPlan(options["method"], suite.trials, *told, key, members)

@@ -1,7 +1,7 @@
 """`search:` in a suite's file: trials of settings that are drawn, listed or suggested, as one more axis of the suite.
 
     search:
-      method: random            # or grid: every combination; or tpe: learns from earlier trials
+      method: random            # or grid: every combination; or tpe, pbt: learn from earlier trials
       trials: 20                # not of grid
       seed: 1                   # of the drawing
       space:
@@ -31,13 +31,15 @@ from utils.plain_values import quoted
 if TYPE_CHECKING:
     import numpy as np
 
-GRID, RANDOM, TPE = "grid", "random", "tpe"
+GRID, RANDOM, TPE, PBT = "grid", "random", "tpe", "pbt"
 NO_PRUNING = "none"
 PRUNERS = (NO_PRUNING, "median", "hyperband")
 KINDS = ("choice", "uniform", "log_uniform", "int")
 KEYS = {
-    "method": Option(RANDOM, "how trials are made", choices=(RANDOM, GRID, TPE)),
-    "trials": Option(0, "how many trials, but for a grid", at_least=0, at_most=MOST_TRIALS),
+    "method": Option(RANDOM, "how trials are made", choices=(RANDOM, GRID, TPE, PBT)),
+    "trials": Option(
+        0, "how many trials; not of grid and pbt, which have as many as they have", at_least=0, at_most=MOST_TRIALS
+    ),
     "seed": Option(1, "of the drawing", at_least=0, at_most=2**31 - 1),
     "metric": Option("", "the statistic that counts; by default the share of battles won, else the mean test return"),
     "last": Option(LAST, "values of it at the end of a run whose mean is the run's score", at_least=1, at_most=1000),
@@ -48,6 +50,20 @@ OF_TPE = {
     "pruning": Option(NO_PRUNING, "how poor trials are found and ended early", choices=PRUNERS),
     "warmup": Option(1, "tests of a trial before it may be ended", at_least=1, at_most=10**6),
 }
+OF_PBT = {
+    "members": Option(8, "of the population", at_least=2, at_most=MOST_TRIALS),
+    "generations": Option(
+        10, "parts of a run, after each of which poor members copy good ones", at_least=2, at_most=200
+    ),
+    "truncation": Option(0.25, "share of members that copy, and of those that are copied", above=0, at_most=0.5),
+    "resample": Option(
+        0.25, "probability that a copied setting is drawn from its range, not perturbed", at_least=0, at_most=1
+    ),
+}
+# what the methods have besides KEYS
+OF_METHODS = {TPE: OF_TPE, PBT: OF_PBT}
+# those whose trials depend on earlier ones
+LEARNING = (TPE, PBT)
 # drawn numbers stay readable
 _DIGITS = 4
 
@@ -79,6 +95,20 @@ class Range:
                 return self.readable(rng.uniform(*self.bounds))
         return self.readable(math.exp(rng.uniform(math.log(self.bounds[0]), math.log(self.bounds[1]))))
 
+    def perturbed(self, value: Any, rng: "np.random.Generator") -> Any:
+        """A value beside this one: a number times 0.8 or 1.2, within the bounds; of a choice, a neighbour in its list.
+
+        (Jaderberg et al. 2017, section 4.1 and appendix A.)
+        """
+        up = bool(rng.integers(2))
+        if self.kind == "choice":
+            at = next(i for i, one in enumerate(self.bounds) if type(one) is type(value) and one == value)
+            return self.bounds[min(max(at + (1 if up else -1), 0), len(self.bounds) - 1)]
+        if self.kind == "int":
+            step = max(round(0.2 * abs(value)), 1)
+            return min(max(value + (step if up else -step), self.bounds[0]), self.bounds[1])
+        return self.readable(value * (1.2 if up else 0.8))
+
     def readable(self, number: float) -> float:
         """A drawn number with four digits, within the bounds."""
         return min(max(float(f"{number:.{_DIGITS}g}"), self.bounds[0]), self.bounds[1])
@@ -89,7 +119,7 @@ class Search:
     """A search as a suite's file describes it.
 
     Attributes:
-        options: every key of `KEYS` and `OF_TPE`.
+        options: every key of `KEYS` and of all methods.
         space: by the path of a config key, in the order of the paths.
         listed: name -> nested settings of trials that are known beforehand; none where they learn from each other.
     """
@@ -101,7 +131,18 @@ class Search:
     @property
     def learns(self) -> bool:
         """Whether its trials depend on earlier ones."""
-        return self.options["method"] == TPE
+        return self.options["method"] in LEARNING
+
+    def random_numbers(self, number: int) -> "np.random.Generator":
+        """Those of a trial."""
+        import numpy as np  # not by every process that begins a run: it takes a tenth of a second
+
+        return np.random.default_rng([self.options["seed"], number])
+
+    def drawn(self, number: int) -> dict[Path, Any]:
+        """A trial's settings at random, from the seed and its number alone."""
+        rng = self.random_numbers(number)
+        return {path: one.drawn(rng) for path, one in self.space.items()}
 
     @property
     def prunes(self) -> bool:
@@ -122,7 +163,10 @@ class Search:
     def identity(self) -> str:
         """What makes it another search if it changes: more trials do not."""
         space = {".".join(path): [one.kind, one.bounds] for path, one in self.space.items()}
-        return json.dumps([{**self.options, "trials": 0}, space], sort_keys=True, default=repr)
+        # of other methods only what searches had when these were the only ones
+        keys = {**KEYS, **OF_TPE, **OF_METHODS.get(self.options["method"], {})}
+        options = {key: self.options[key] for key in keys}
+        return json.dumps([{**options, "trials": 0}, space], sort_keys=True, default=repr)
 
 
 def read_search(value: Any) -> Search:
@@ -131,22 +175,34 @@ def read_search(value: Any) -> Search:
     Raises:
         ConfigError: an unknown key, method or kind of range, an impossible range, or too many trials.
     """
-    known = {**KEYS, **OF_TPE}
+    known = {**KEYS, **{key: option for more in OF_METHODS.values() for key, option in more.items()}}
     require_known("search", value, (*known, "space"))
     options = {key: option.checked(f"search.{key}", value.get(key, option.default)) for key, option in known.items()}
-    for key in OF_TPE:
-        if key in value and options["method"] != TPE:
-            raise ConfigError(f"search.{key}: only the method {TPE} has it, and the method is {options['method']}.")
+    for method, more in OF_METHODS.items():
+        for key in more:
+            if key in value and options["method"] != method:
+                raise ConfigError(
+                    f"search.{key}: only the method {method} has it, and the method is {options['method']}."
+                )
     search = Search(options, dict(sorted(_ranges("search.space", value.get("space")))))
     trials, made = options["trials"], []
     if options["method"] == GRID:
         if trials:
             raise ConfigError("search.trials: a grid has as many as its combinations; leave it out.")
         made = _grid(search.space)
+    elif options["method"] == PBT:
+        if trials:
+            raise ConfigError("search.trials: a population has members × generations; leave it out.")
+        options["trials"] = options["members"] * options["generations"]
+        if options["trials"] > MOST_TRIALS:
+            raise ConfigError(
+                f"search: {options['members']} members in {options['generations']} generations are "
+                f"{options['trials']} trials; a search may have {MOST_TRIALS}."
+            )
     elif not trials:
         raise ConfigError("search.trials is missing: how many trials there are, as in trials: 20.")
     elif not search.learns:
-        made = [_drawn(search.space, options["seed"], number) for number in range(1, trials + 1)]
+        made = [search.drawn(number) for number in range(1, trials + 1)]
     search.listed.update({f"t{number}": nested(settings) for number, settings in enumerate(made, 1)})
     return search
 
@@ -198,13 +254,6 @@ def _grid(space: Mapping[Path, Range]) -> list[dict[Path, Any]]:
     if (count := math.prod(map(len, values))) > MOST_TRIALS:
         raise ConfigError(f"search: {count} combinations; a search may have {MOST_TRIALS} trials.")
     return [dict(zip(space, chosen, strict=True)) for chosen in itertools.product(*values)]
-
-
-def _drawn(space: Mapping[Path, Range], seed: int, number: int) -> dict[Path, Any]:
-    import numpy as np  # not by every process that begins a run: it takes a tenth of a second
-
-    rng = np.random.default_rng([seed, number])
-    return {path: one.drawn(rng) for path, one in space.items()}
 
 
 def nested(settings: Mapping[Path, Any]) -> dict[str, Any]:

@@ -13,13 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from suites.plan.search import Search, nested
+from records.layout import RUNS
+from suites.plan.search import PBT, Search, nested
+from suites.search.guide import Guide
+from suites.search.population import Population
 from suites.search.study import Study
 from suites.state.runs import DONE, FAILED, SuiteRun
 from suites.state.scores import Scores, failure_of, settings_text
 from suites.state.state import Attempt, SuiteFolder
 from suites.state.table import last_line
-from suites.state.trials import PRUNED, End, Trial, TrialFolder
+from suites.state.trials import AXIS, PRUNED, End, Trial, TrialFolder
 from utils.errors import ConfigError
 
 LOCK, JOURNAL = "lock", "optuna.journal"
@@ -31,7 +34,9 @@ class Searcher:
     """Makes trials, ends poor ones, and writes down what they have come to.
 
     Args:
-        make: the runs of a trial, from its name and its nested settings.
+        make: the runs of a trial, from its name and its nested settings; and, of a population, from what each has
+            besides, by its value on each axis.
+        lengths: of a population, the steps of whole runs, by `place_of` them.
         say: called with a line about a trial.
         retry_failed: whether trials that have failed are tried again, once.
     """
@@ -40,16 +45,22 @@ class Searcher:
         self,
         folder: SuiteFolder,
         search: Search,
-        make: Callable[[str, dict[str, Any]], list[SuiteRun]],
+        make: Callable[..., list[SuiteRun]],
         say: Callable[[str], Any],
         retry_failed: bool = False,
+        lengths: Mapping[tuple, int] | None = None,
     ):
         self._folder, self._search, self._make, self._say = folder, search, make, say
         self._plan = folder.plan()
         self._trials = TrialFolder(folder.path, self._plan.folder)
         self._scores = Scores(folder.results, self._plan)
         self._newest: Mapping[str, Attempt] = {}
-        self._study = Study(search, self._course)
+        self._study: Guide
+        if search.options["method"] == PBT:
+            self._study = Population(search, self._plan.better)
+        else:
+            self._study = Study(search, self._course)
+        self._lengths = lengths or {}
         # those that the search makes of the trials' settings: these are started, whatever the files say
         self._runs: dict[str, list[SuiteRun]] = {}
         self._retries, self._looked = retry_failed, 0.0
@@ -67,7 +78,8 @@ class Searcher:
                 if held:
                     self._work(room)
             trials = self._read()
-        self.unfinished = len(trials) < self._plan.trials or any(trial.end is None for trial in trials)
+        more = len(trials) < self._plan.trials and not self._study.is_stuck(trials)
+        self.unfinished = more or any(trial.end is None for trial in trials)
         return [run for trial in trials if trial.end is None for run in self._runs[trial.name]]
 
     def _read(self) -> list[Trial]:
@@ -84,7 +96,7 @@ class Searcher:
         if self._search.holds(trial.settings):
             settings = {tuple(key.split(".")): value for key, value in trial.settings.items()}
             try:
-                made = self._make(trial.name, nested(settings))
+                made = self._runs_of(trial.number, nested(settings), trial.parent)
             except ConfigError as error:
                 why = f" ({error})"
         if [run.id for run in made] != [run.id for run in trial.runs]:
@@ -94,6 +106,29 @@ class Searcher:
                 "another folder with --results."
             )
         return made
+
+    def _runs_of(self, number: int, settings: dict[str, Any], parent: int) -> list[SuiteRun]:
+        """The runs of a trial. Raises: ConfigError: one is refused, or `parent` is no trial that it could have."""
+        if not self._plan.members:
+            return self._make(f"t{number}", settings)
+        generation, origins = self._plan.generation(number), {}
+        if parent:
+            found = {trial.number: trial for trial in self._trials.all()}.get(parent)
+            if found is None or self._plan.generation(parent) != generation - 1:
+                raise ConfigError(f"t{parent} is no trial of the generation before")
+            origins = {place_of(run.axes): self._newest[run.id].token for run in found.runs if run.id in self._newest}
+        share = generation / (self._plan.trials / self._plan.members)
+
+        def more(axes: Mapping[str, Any]) -> dict[str, Any]:
+            place = place_of(axes)
+            stop = {"stop_at": round(share * self._lengths[place])} if share < 1 else {}
+            if not parent:
+                return stop
+            if place not in origins:
+                raise ConfigError(f"t{parent} has no such run")
+            return {**stop, "branch_from": str(self._folder.results / RUNS / origins[place])}
+
+        return self._make(f"t{number}", settings, more)
 
     def _is_due(self, trials: list[Trial], room: int) -> bool:
         running = [trial for trial in trials if trial.end is None]
@@ -122,25 +157,30 @@ class Searcher:
         number = max((trial.number for trial in trials), default=0)
         while room > 0 and number < self._plan.trials:
             number += 1
-            room -= self._create(number)
+            if not (made := self._create(number)):
+                break
+            room -= made
         self._study.write_journal(self._trials.path / JOURNAL)
 
     def _create(self, number: int) -> int:
         """Make a trial; return the number of its runs."""
-        found, exact = self._study.ask(number)
+        if (found := self._study.ask(number)) is None:
+            return 0
         runs, refused = [], ""
         try:
-            runs = self._make(f"t{number}", nested(found))
+            runs = self._runs_of(number, nested(found.settings), found.parent)
         except ConfigError as error:
             refused = str(error)
         for run in runs:
             self._folder.want(run.id)  # an earlier search may have dropped the same run
-        trial = Trial(number, {".".join(path): value for path, value in found.items()}, runs, exact=exact)
+        settings = {".".join(path): value for path, value in found.settings.items()}
+        trial = Trial(number, settings, runs, exact=found.exact, parent=found.parent)
         if not self._trials.create(trial):  # another launcher has made the one with this number
             self._study.forget()
             self._study.learn(self._read())
             return 0
-        self._say(f"{trial.name}: {settings_text(trial.settings)}")
+        origin = f" (continues t{trial.parent})" if trial.parent else ""
+        self._say(f"{trial.name}: {settings_text(trial.settings)}{origin}")
         if refused:
             self._end(trial, End(FAILED, error=refused))
             self._study.learn(self._read())
@@ -182,6 +222,11 @@ class Searcher:
             self._folder.want(run.id)
         attempts = [self._newest[run.id] for run in trial.runs if run.id in self._newest]
         self._trials.retry(trial, {one.run: one.number for one in attempts if one.state == FAILED})
+
+
+def place_of(axes: Mapping[str, Any]) -> tuple:
+    """Which of a trial's runs one is: its values on all axes but the trial's."""
+    return tuple(sorted((axis, value) for axis, value in axes.items() if axis != AXIS))
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from suites.plan.search import Range, Search
+from suites.search.guide import Suggestion
 from suites.state.runs import DONE, FAILED
 from suites.state.trials import PRUNED, Trial
 from utils.errors import ConfigError
@@ -72,11 +73,8 @@ class Study:
                 self._study.tell(self._known[trial.number], value, states[trial.end.state])
                 self._ended.add(trial.number)
 
-    def ask(self, number: int) -> tuple[dict[tuple[str, ...], Any], dict[str, float]]:
-        """The settings of the next trial, by path; and those that were rounded, by dotted key, as they were.
-
-        With the same trials before it they are always the same.
-        """
+    def ask(self, number: int) -> Suggestion:
+        """The next trial; with the same trials before it, it is always the same."""
         import optuna
 
         options = self._search.options
@@ -99,7 +97,11 @@ class Study:
                     settings[path] = int(param)
                 case _:
                     settings[path], exact[".".join(path)] = one.readable(param), param
-        return settings, exact
+        return Suggestion(settings, exact)
+
+    def is_stuck(self, trials: Sequence[Trial]) -> bool:
+        """It never is."""
+        return False
 
     def report(self, trial: Trial) -> bool:
         """Report the tests of a trial that Optuna does not know; whether it would end the trial after one of them."""

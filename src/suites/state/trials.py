@@ -45,6 +45,7 @@ class SearchPlan:
         metric: the statistic that counts; empty: the first of `records.best_model.RANKED_BY` that the runs log.
         last: how many of a run's last values make its score.
         folder: the key of a search that learns from its trials; else empty.
+        members: of a population, whose generations come one after another; 0 of other methods.
     """
 
     method: str = ""
@@ -53,17 +54,31 @@ class SearchPlan:
     last: int = LAST
     direction: str = MAXIMIZE
     folder: str = ""
+    members: int = 0
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> "SearchPlan":
         """The plan in the content of suite.json; what is not of its type has the default."""
         made = cls(**well_typed(cls(), content.get("search")))
         bad = made.folder and not _KEY.fullmatch(made.folder)
-        return cls() if bad or made.direction not in (MAXIMIZE, MINIMIZE) or made.last < 1 else made
+        bad = bad or made.direction not in (MAXIMIZE, MINIMIZE) or made.last < 1 or made.members < 0
+        return cls() if bad else made
 
     def better(self, value: float) -> float:
         """A value's rank: greater is better."""
         return value if self.direction == MAXIMIZE else -value
+
+    def generation(self, number: int) -> int:
+        """The generation of a population's k-th trial, from 1."""
+        return (number - 1) // self.members + 1
+
+    def member(self, number: int) -> int:
+        """Its place in the population, from 1."""
+        return (number - 1) % self.members + 1
+
+    def copies(self, trial: "Trial") -> bool:
+        """Whether a population's trial continues from another member's."""
+        return bool(trial.parent) and self.member(trial.parent) != self.member(trial.number)
 
 
 @dataclass(frozen=True)
@@ -92,6 +107,7 @@ class Trial:
         runs: none if its config was refused.
         retried: failed attempts at its runs that do not count any more: the greatest number by run.
         exact: settings as the sampler knows them, before they were rounded.
+        parent: of a population, the trial from whose runs it continues; 0: it begins.
         end: None while it has not ended, or where nobody writes that down.
     """
 
@@ -100,6 +116,7 @@ class Trial:
     runs: list[SuiteRun]
     retried: dict[str, int] = field(default_factory=dict)
     exact: dict[str, float] = field(default_factory=dict)
+    parent: int = 0
     end: End | None = None
 
     @property
@@ -212,5 +229,6 @@ def _trial_of(path: Path, number: int, found: Any, ended: Any) -> Trial:
         [run_of(path, entry) for entry in parts["runs"]],
         {run: tried for run, tried in parts["retried"].items() if is_like(tried, 0)},
         {key: value for key, value in parts.get("exact", {}).items() if is_like(value, 0.0)},
+        parts.get("parent", 0),
         end,
     )

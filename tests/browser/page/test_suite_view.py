@@ -1,7 +1,7 @@
 """The view of suites: the same table as `suite.py status`, live; and files of suites that come from others."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from dash.exceptions import PreventUpdate
@@ -16,7 +16,7 @@ from results_folders import write_log, write_run
 from suite_children import folder_in, runs_of, write_manifest_of
 from suites.command.main import dispatch
 from suites.state.state import Attempt, SuiteFolder
-from suites.state.trials import SearchPlan
+from suites.state.trials import End, SearchPlan, Trial
 from utils.files.whole_files import write_whole
 
 
@@ -172,3 +172,27 @@ def test_the_results_table_and_the_suites_report_have_one_result(folder, capsys,
         assert rf"{value:.2f} \\" in (folder.path / "report.tex").read_text()
     assert {Options().last, SearchPlan().last} == {5}
     assert compare(context_of(folder.results), query).request.last == 5
+
+
+def test_a_population_shows_its_lineage(folder):
+    content = json.loads(folder.manifest.read_text())
+    plan = SearchPlan("pbt", 6, folder="0" * 8, members=2)
+    folder.manifest.write_text(json.dumps({**content, "runs": [], "search": asdict(plan)}))
+    trials = folder.trial_folder(plan)
+    trials.path.mkdir(parents=True)
+    for number, parent, value in ((1, 0, 1.0), (2, 0, 2.0), (3, 2, 3.0), (4, 2, None)):
+        trials.create(Trial(number, {"lr": 0.1 * number}, [], parent=parent))
+        trials.end(trials.all()[-1], End("done", value) if value else End("failed", error="no"))
+    view = view_of(context_of(folder.results), "/suites", "?suite=mine")
+    table = next(grid for grid in parts_of(view, "AgGrid") if grid.id == "trial-grid")
+    shown = [(row["trial"], row["generation"], row["member"], row["copied"]) for row in table.rowData]
+    assert shown == [("t3", 2, 1, "t2"), ("t2", 1, 2, ""), ("t1", 1, 1, ""), ("t4", 2, 2, "")]
+    (graph,) = (one for one in parts_of(view, "Graph") if one.id == "suite-lineage")
+    dots = {trace.customdata[k][0]: (trace.x[k], trace.y[k], trace.customdata[k][1], trace.marker.color)
+            for trace in graph.figure.data if trace.mode == "markers" for k in range(len(trace.x))}  # fmt: skip
+    assert {name: dot[:3] for name, dot in dots.items()} == {
+        "t1": (1, 1.0, "begins"), "t2": (1, 2.0, "begins"), "t3": (2, 3.0, "copies t2")
+    }  # fmt: skip
+    assert dots["t3"][3] == dots["t2"][3] != dots["t1"][3]  # of the same ancestor
+    (copied,) = (trace for trace in graph.figure.data if trace.mode == "lines" and trace.line.dash == "dot" and trace.x)
+    assert (copied.x, copied.y) == ((1, 2, None), (2.0, 3.0, None))

@@ -1,23 +1,24 @@
 """Suites: how far the runs of each algorithm are on each map, as the folder changes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html
 from dash.exceptions import PreventUpdate
 
+from browser.figures.lineage import LineagePoint, lineage
 from browser.page.parts import address
-from browser.page.parts.components import card, facts, table
+from browser.page.parts.components import card, facts, graph, table
 from browser.page.parts.context import Context, revision_of
 from browser.page.parts.frame import View, message
 from browser.page.parts.limits import MOST_RUNS
 from browser.reading.files import inside
 from records.layout import SEARCH, SUITES
 from suites.state.runs import FAILED
-from suites.state.scores import trial_rows, trials_summary
+from suites.state.scores import TrialRow, settings_text, trial_rows, trials_summary
 from suites.state.state import Attempt, SuiteFolder, suite_names
 from suites.state.table import SuiteTable, last_line, live, suite_table
-from suites.state.trials import SearchPlan
+from suites.state.trials import SearchPlan, Trial
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.own_commands import as_typed
@@ -32,6 +33,12 @@ MOST_SUITES = 100
 MOST_ERRORS = 50
 # columns that are left out where they have nothing to show
 _AT_TIMES = ("running", "failed", "speed", "left", "error")
+# of a population's trials
+_LINEAGE = [
+    {"field": "generation", "headerName": "Generation", "width": 110},
+    {"field": "member", "headerName": "Member", "width": 96},
+    {"field": "copied", "headerName": "Copied", "width": 96},
+]
 # columns of the table of trials
 MOST_SETTINGS = 50
 _COLUMNS = [
@@ -159,6 +166,7 @@ def _search(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> list[Any]:
         {"field": "state", "headerName": "State", "width": 100},
         {"field": "value", "headerName": plan.metric or "Value", "width": 120},
         {"field": "done", "headerName": "Runs done", "width": 110},
+        *(_LINEAGE if plan.members else ()),
         # fields are numbered: a dot in one would mean something
         *({"field": f"s{i}", "headerName": key, "flex": 1, "minWidth": 110} for i, key in enumerate(settings)),
         {"field": "error", "headerName": "Error", "flex": 1, "minWidth": 110},
@@ -169,12 +177,40 @@ def _search(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> list[Any]:
             "state": row.state,
             "value": None if row.value is None else float(f"{row.value:.4g}"),
             "done": row.done,
+            **lineage_of(plan, row.trial),
             **{f"s{i}": _cell(row.trial.settings.get(key, "")) for i, key in enumerate(settings)},
             "error": last_line(row.error),
         }
         for row in trials
     ]
-    return [card(trials_summary(plan, trials), table("trial-grid", columns, rows))]
+    shown = [card(trials_summary(plan, trials), table("trial-grid", columns, rows))]
+    return [*shown, _lineage(plan, trials)] if plan.members else shown
+
+
+def lineage_of(plan: SearchPlan, trial: Trial) -> dict[str, Any]:
+    """What the table of trials says of a population's; nothing of others."""
+    if not plan.members:
+        return {}
+    copied = f"t{trial.parent}" if plan.copies(trial) else ""
+    return {"generation": plan.generation(trial.number), "member": plan.member(trial.number), "copied": copied}
+
+
+def _lineage(plan: SearchPlan, rows: Sequence[TrialRow]) -> html.Section:
+    points = [
+        LineagePoint(
+            row.trial.number,
+            plan.generation(row.trial.number),
+            row.value,
+            row.trial.parent,
+            plan.copies(row.trial),
+            settings_text(row.trial.settings),
+        )
+        for row in rows
+        if row.value is not None
+    ]
+    what = "Each dot is a member's part of a run; a line leads from it to what continues it, a dotted one to a copy."
+    figure = lineage(sorted(points), plan.metric or "value")
+    return card("Lineage", html.P(what, className="note"), graph(figure, "suite-lineage"))
 
 
 def _cell(value: Any) -> Any:
