@@ -1,9 +1,11 @@
 """Do searches that learn from their trials beat random search? Paired by seeds, at equal steps or minutes.
 
-    python benchmarks/searches.py --methods random pbt --seeds 5
+    python benchmarks/searches.py --methods random pbt
+    python benchmarks/searches.py --methods random_minutes per_minute --steps 20000
 
 Trains IPPO on the particle environments' `simple_spread`, with learning rates of policy and critic over four
-powers of ten, the entropy's weight and gamma. Each search is a suite of its own in --results, one run at a time; the
+powers of ten, the entropy's weight and gamma; at equal minutes with a learning rate, and what decides how long a run
+takes: epochs and the width of networks. Each search is a suite of its own in --results, one run at a time; the
 same command resumes. The first trials of a population are those of the random search with the same seed. Printed are,
 of each search: the value of its best trial (the mean of the last five tests; of a population, of its last generation),
 that of its median one, and minutes of training.
@@ -37,15 +39,21 @@ search:
   seed: {seed}
   space:
     lr: {{log_uniform: [0.00001, 0.1]}}
-    critic_lr: {{log_uniform: [0.00001, 0.1]}}
-    entropy_coef: {{log_uniform: [0.0001, 0.3]}}
-    gamma: {{uniform: [0.8, 0.999]}}
+{space}
 resources: {{jobs: 1, cores: 0, gpus: 0}}
 """
 METHODS = {
     "random": "method: random\n  trials: {members}",
     "pbt": "method: pbt\n  members: {members}\n  generations: {generations}",
+    # draws all of its trials
+    "random_minutes": "method: per_minute\n  trials: 1000\n  startup: 1000\n  minutes: {minutes}",
+    "per_minute": "method: per_minute\n  trials: 1000\n  startup: 4\n  minutes: {minutes}",
 }
+NUMBERS = """    critic_lr: {log_uniform: [0.00001, 0.1]}
+    entropy_coef: {log_uniform: [0.0001, 0.3]}
+    gamma: {uniform: [0.8, 0.999]}"""
+COSTS = """    epochs: {int: [1, 10]}
+    rnn_hidden_dim: {choice: [16, 64, 128]}"""
 
 
 def main() -> None:
@@ -54,17 +62,18 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, help="searches of each method")
     parser.add_argument("--steps", type=int, default=60_000, help="of each run")
     parser.add_argument("--members", type=int, default=6, help="trials of a random search, members of a population")
+    parser.add_argument("--minutes", type=float, default=1.0, help="of training, of each search that counts them")
     parser.add_argument("--generations", type=int, default=6)
     parser.add_argument("--results", type=Path, default=Path("results/searches_compared"))
     options = parser.parse_args()
     best: dict[str, list[float]] = {method: [] for method in options.methods}
-    print(f"{'search':<12} {'seed':>4} {'best':>7} {'median':>7} {'trials':>6} {'minutes':>7}")
+    print(f"{'search':<14} {'seed':>4} {'best':>7} {'median':>7} {'trials':>6} {'minutes':>7}")
     for seed in range(1, options.seeds + 1):
         for method in options.methods:
             values, trials, minutes = searched(method, seed, options)
             best[method].append(max(values))
             print(
-                f"{method:<12} {seed:>4} {max(values):7.3f} {statistics.median(values):7.3f} {trials:>6} "
+                f"{method:<14} {seed:>4} {max(values):7.3f} {statistics.median(values):7.3f} {trials:>6} "
                 f"{minutes:7.2f}",
                 flush=True,
             )
@@ -78,8 +87,10 @@ def searched(method: str, seed: int, options: argparse.Namespace) -> tuple[list[
     name = f"{method}_s{seed}"
     options.results.mkdir(parents=True, exist_ok=True)
     path = options.results / f"{name}.yaml"
-    how = METHODS[method].format(members=options.members, generations=options.generations)
-    path.write_text(SUITE.format(name=name, seed=seed, steps=options.steps, interval=options.steps // 30, method=how))
+    how = METHODS[method].format(**vars(options))
+    space = COSTS if "minute" in method else NUMBERS
+    sizes = {"steps": options.steps, "interval": options.steps // 30}
+    path.write_text(SUITE.format(name=name, seed=seed, method=how, space=space, **sizes))
     command = [sys.executable, str(SOURCE / "suite.py"), "run", str(path), f"--results={options.results}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     folder = SuiteFolder(options.results, name)

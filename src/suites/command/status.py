@@ -112,6 +112,7 @@ def trials_text(plan: SearchPlan, rows: Sequence[TrialRow], width: int | None = 
         Column(plan.metric or "value", ["" if row.value is None else f"{row.value:.4g}" for row in best]),
         Column("runs", [f"{row.done}/{len(row.trial.runs)}" for row in best]),
         *_lineage(plan, best),
+        *([Column("minutes", [_minutes(row) for row in best])] if plan.method == "per_minute" else []),
         *(Column(key, [quoted(row.trial.settings.get(key, "")) for row in best]) for key in settings),
         Column("last error", [last_line(row.error) for row in best], text=True),
     ]
@@ -119,6 +120,10 @@ def trials_text(plan: SearchPlan, rows: Sequence[TrialRow], width: int | None = 
     if len(rows) > MOST_SHOWN:
         lines.append(as_typed(f"... and {len(rows) - MOST_SHOWN} more: suite.py report lists all.")[:width])
     return "\n".join(lines)
+
+
+def _minutes(row: TrialRow) -> str:
+    return f"{row.trial.end.minutes:.2g}" if row.trial.end is not None else ""
 
 
 def _lineage(plan: SearchPlan, rows: Sequence[TrialRow]) -> list["Column"]:

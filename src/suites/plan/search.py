@@ -1,7 +1,7 @@
 """`search:` in a suite's file: trials of settings that are drawn, listed or suggested, as one more axis of the suite.
 
     search:
-      method: random            # or grid: every combination; or tpe, pbt: learn from earlier trials
+      method: random            # or grid: every combination; or tpe, per_minute, pbt: learn from earlier trials
       trials: 20                # not of grid
       seed: 1                   # of the drawing
       space:
@@ -31,12 +31,12 @@ from utils.plain_values import quoted
 if TYPE_CHECKING:
     import numpy as np
 
-GRID, RANDOM, TPE, PBT = "grid", "random", "tpe", "pbt"
+GRID, RANDOM, TPE, PER_MINUTE, PBT = "grid", "random", "tpe", "per_minute", "pbt"
 NO_PRUNING = "none"
 PRUNERS = (NO_PRUNING, "median", "hyperband")
 KINDS = ("choice", "uniform", "log_uniform", "int")
 KEYS = {
-    "method": Option(RANDOM, "how trials are made", choices=(RANDOM, GRID, TPE, PBT)),
+    "method": Option(RANDOM, "how trials are made", choices=(RANDOM, GRID, TPE, PER_MINUTE, PBT)),
     "trials": Option(
         0, "how many trials; not of grid and pbt, which have as many as they have", at_least=0, at_most=MOST_TRIALS
     ),
@@ -50,6 +50,12 @@ OF_TPE = {
     "pruning": Option(NO_PRUNING, "how poor trials are found and ended early", choices=PRUNERS),
     "warmup": Option(1, "tests of a trial before it may be ended", at_least=1, at_most=10**6),
 }
+OF_PER_MINUTE = {
+    "startup": OF_TPE["startup"],
+    "minutes": Option(
+        0, "of training, after which no trial begins; 0: no limit", kind=float, at_least=0, at_most=10**7
+    ),
+}
 OF_PBT = {
     "members": Option(8, "of the population", at_least=2, at_most=MOST_TRIALS),
     "generations": Option(
@@ -61,9 +67,9 @@ OF_PBT = {
     ),
 }
 # what the methods have besides KEYS
-OF_METHODS = {TPE: OF_TPE, PBT: OF_PBT}
+OF_METHODS = {TPE: OF_TPE, PER_MINUTE: OF_PER_MINUTE, PBT: OF_PBT}
 # those whose trials depend on earlier ones
-LEARNING = (TPE, PBT)
+LEARNING = (TPE, PER_MINUTE, PBT)
 # drawn numbers stay readable
 _DIGITS = 4
 
@@ -178,12 +184,10 @@ def read_search(value: Any) -> Search:
     known = {**KEYS, **{key: option for more in OF_METHODS.values() for key, option in more.items()}}
     require_known("search", value, (*known, "space"))
     options = {key: option.checked(f"search.{key}", value.get(key, option.default)) for key, option in known.items()}
-    for method, more in OF_METHODS.items():
-        for key in more:
-            if key in value and options["method"] != method:
-                raise ConfigError(
-                    f"search.{key}: only the method {method} has it, and the method is {options['method']}."
-                )
+    own = {**KEYS, **OF_METHODS.get(options["method"], {})}
+    if other := next((key for key in known if key in value and key not in own), None):
+        having = " and ".join(method for method, more in OF_METHODS.items() if other in more)
+        raise ConfigError(f"search.{other}: only the method {having} has it, and the method is {options['method']}.")
     search = Search(options, dict(sorted(_ranges("search.space", value.get("space")))))
     trials, made = options["trials"], []
     if options["method"] == GRID:

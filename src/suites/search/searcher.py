@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from records.layout import RUNS
-from suites.plan.search import PBT, Search, nested
+from suites.plan.search import Search, nested
 from suites.search.guide import Guide
+from suites.search.per_minute import PerMinute
 from suites.search.population import Population
 from suites.search.study import Study
 from suites.state.runs import DONE, FAILED, SuiteRun
@@ -56,10 +57,13 @@ class Searcher:
         self._scores = Scores(folder.results, self._plan)
         self._newest: Mapping[str, Attempt] = {}
         self._study: Guide
-        if search.options["method"] == PBT:
-            self._study = Population(search, self._plan.better)
-        else:
-            self._study = Study(search, self._course)
+        match search.options["method"]:
+            case "pbt":
+                self._study = Population(search, self._plan.better)
+            case "per_minute":
+                self._study = PerMinute(search, self._plan.better)
+            case _:
+                self._study = Study(search, self._course)
         self._lengths = lengths or {}
         # those that the search makes of the trials' settings: these are started, whatever the files say
         self._runs: dict[str, list[SuiteRun]] = {}
@@ -155,7 +159,7 @@ class Searcher:
         trials = self._read()
         self._study.learn(trials)
         number = max((trial.number for trial in trials), default=0)
-        while room > 0 and number < self._plan.trials:
+        while room > 0 and number < self._plan.trials and not self._study.is_stuck(trials):
             number += 1
             if not (made := self._create(number)):
                 break
@@ -213,7 +217,8 @@ class Searcher:
                 if run.id not in self._newest or self._newest[run.id].state not in (DONE, FAILED):
                     self._folder.drop(run.id)
         course = self._course(trial) if self._search.prunes else []
-        self._trials.end(trial, replace(end, course=course))
+        seconds = sum(self._newest[run.id].seconds for run in trial.runs if run.id in self._newest)
+        self._trials.end(trial, replace(end, course=course, minutes=seconds / 60))
         value = "" if end.value is None else f", {self._plan.metric or 'value'} {end.value:.4g}"
         self._say(f"{trial.name}: {end.state}{value}" + (f": {last_line(end.error)}" if end.error else ""))
 

@@ -90,12 +90,14 @@ class End:
         value: None if it failed; of a pruned one, what it was then.
         error: why it failed.
         course: its value after each of its tests, where poor trials are ended early.
+        minutes: of training, of all its runs.
     """
 
     state: str
     value: float | None = None
     error: str = ""
     course: list[float] = field(default_factory=list)
+    minutes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,7 @@ def _trial_of(path: Path, number: int, found: Any, ended: Any) -> Trial:
             value if is_like(value, 0.0) else None,
             ended["error"] if isinstance(ended.get("error"), str) else "",
             course if isinstance(course, list) and all(is_like(one, 0.0) for one in course) else [],
+            ended["minutes"] if is_like(ended.get("minutes"), 0.0) and ended["minutes"] >= 0 else 0.0,
         )
     return Trial(
         number,

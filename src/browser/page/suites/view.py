@@ -167,6 +167,7 @@ def _search(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> list[Any]:
         {"field": "value", "headerName": plan.metric or "Value", "width": 120},
         {"field": "done", "headerName": "Runs done", "width": 110},
         *(_LINEAGE if plan.members else ()),
+        *([{"field": "minutes", "headerName": "Minutes", "width": 100}] if plan.method == "per_minute" else ()),
         # fields are numbered: a dot in one would mean something
         *({"field": f"s{i}", "headerName": key, "flex": 1, "minWidth": 110} for i, key in enumerate(settings)),
         {"field": "error", "headerName": "Error", "flex": 1, "minWidth": 110},
@@ -178,6 +179,7 @@ def _search(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> list[Any]:
             "value": None if row.value is None else float(f"{row.value:.4g}"),
             "done": row.done,
             **lineage_of(plan, row.trial),
+            "minutes": None if row.trial.end is None else float(f"{row.trial.end.minutes:.3g}"),
             **{f"s{i}": _cell(row.trial.settings.get(key, "")) for i, key in enumerate(settings)},
             "error": last_line(row.error),
         }
