@@ -21,6 +21,7 @@ from checks.machine import require_new_name
 from checks.side_effects import statement_of
 from checks.teams import team_config
 from checks.unused_keys import warnings_of
+from experiment.attachments import attach_results
 from experiment.out_of_memory import explanation
 from experiment.session import train_or_play
 from learners.captured_updates import why_nothing_is_captured
@@ -57,6 +58,7 @@ def run(
     signals: StopSignals | None = None,
     custom: Callable[[Any], Any] | None = None,
     validate: bool = False,
+    page: Callable[[Path], bool] | None = None,
 ) -> float | None:
     """Run one experiment to its end. PyMARL's order of arguments, `run(_run, _config, _log)`, works, too.
 
@@ -68,6 +70,7 @@ def run(
         signals: that the caller notes already; None: this run notes its own.
         custom: with `evaluate`, called on the loaded run (`experiment.loaded_run`) in place of playing test episodes.
         validate: try everything and stop (`experiment.validation`).
+        page: writes a page of the run's figures for the tracking services into a file, and returns whether it did.
 
     Returns:
         The last mean return of the test episodes, or None.
@@ -110,6 +113,7 @@ def run(
             ending.push(lambda _, error, __: _end_report(args, log, sacred_run, folder, error))
             ending.callback(folder.close)
             ending.callback(lambda: logger.close_sinks(finished))
+            ending.push(lambda _, error, __: _attach(args, logger, page) if error is None and not validate else None)
             ending.callback(logger.close)
             _set_up_sinks(args, config, logger, folder, sacred_run, resume)
             with memory_errors_explained(partial(explanation, args)):
@@ -199,6 +203,12 @@ def _add_services(args: SimpleNamespace, config: dict, logger: Logger) -> None:
 
         store = {"uri": args.mlflow_uri, "experiment": args.mlflow_experiment}
         logger.add_sink(MlflowSink(os.path.join(root, MLFLOW), args.unique_token, config, console=console, **store))
+
+
+def _attach(args: SimpleNamespace, logger: Logger, page: Callable[[Path], bool] | None) -> None:
+    if args.track_model or args.track_media:
+        steps = max((values[-1][0] for values in logger.stats.values() if values), default=0)
+        attach_results(args, logger, steps, page)
 
 
 def _unique_token(args: SimpleNamespace) -> str:

@@ -19,6 +19,7 @@ from records.tokens import is_token
 from utils import tensors
 from utils.errors import ConfigError
 from utils.files.file_names import require_plain_name
+from utils.page_packages import require
 from utils.plain_values import quoted
 from utils.tensors.devices import DEVICE_KEYS, learner_device, require_device, uses_cards
 
@@ -151,6 +152,13 @@ def _check_services(config: dict) -> None:
             )
     if config["use_wandb"] and config["wandb_mode"] == "online" and not wandb_sink.has_credentials():
         raise ConfigError("wandb_mode=online: you are not logged in. Run `wandb login`, or set WANDB_API_KEY.")
+    for key in ("track_model", "track_media"):
+        if config[key] and not (config["use_wandb"] or config["use_mlflow"]):
+            raise ConfigError(
+                f"{key}=True keeps files in a tracking service: set use_wandb=True or use_mlflow=True, too."
+            )
+    if config["track_media"]:
+        require("track_media=True", "scipy", "plotly", "imageio", "PIL")
     if re.match("[^/]*//[^/]*@", config["mlflow_uri"]):
         raise ConfigError(
             "mlflow_uri names a user, and the config is recorded. Put user and password into the environment variables "

@@ -29,7 +29,7 @@ from cli.compose import Composed, compose_config, resumed_config, taken
 from cli.parameter_files import plain_config
 from cli.presets import equal_to
 from cli.recorded_runs import playing_config
-from cli.summary import check_summary, leave_summary
+from cli.summary import check_summary, leave_summary, write_page
 from records.capture import capture_with_lasting_streams
 from records.console_log import get_logger
 from records.find_run import find_run
@@ -220,7 +220,8 @@ def build_experiment(
             for path in (composed.parameter_file, *plugin_files(_config["plugins"])):
                 if path is not None:
                     _run.add_resource(str(path))
-            result = run(plain_config(_config), _run, _log, resume, experiment.signals, custom, validate)
+            page = functools.partial(write_page, _config, _run, _log)
+            result = run(plain_config(_config), _run, _log, resume, experiment.signals, custom, validate, page)
             leave_summary(_config, _run, _log)
             return result
 

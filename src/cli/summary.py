@@ -21,17 +21,23 @@ def check_summary(config: Mapping[str, Any]) -> None:
 
 
 def leave_summary(config: Mapping[str, Any], sacred_run: Any, log: Any) -> None:
-    """Write `summary.html` about a recorded, finished run; a failure of it is not one of the run."""
-    if not config["summary"] or sacred_run._id is None:
-        return
+    """With `summary`, write `summary.html` about a recorded, finished run."""
+    if config["summary"] and sacred_run._id is not None:
+        path = Path(config["local_results_path"]) / RUNS / sacred_run.info["unique_token"] / SUMMARY
+        if write_page(config, sacred_run, log, path):
+            log.info(f"Summary: {path}")
+
+
+def write_page(config: Mapping[str, Any], sacred_run: Any, log: Any, path: Path) -> bool:
+    """Write the page about a run; whether there is one. A failure of it is not one of the run; it is reported."""
+    if sacred_run._id is None:
+        return False
     from browser.report.summary import write_summary
 
     sacred_run._emit_heartbeat()  # until then a short run's record does not name the token
-    root, token = Path(config["local_results_path"]), sacred_run.info["unique_token"]
-    path = root / RUNS / token / SUMMARY
     try:
-        write_summary(root, token, path)
+        write_summary(Path(config["local_results_path"]), sacred_run.info["unique_token"], path)
     except (ConfigError, OSError) as error:
         log.warning(f"No summary was written: {error}")
-    else:
-        log.info(f"Summary: {path}")
+        return False
+    return True

@@ -16,7 +16,7 @@ from records.console_log import RecentStats, is_quiet
 from records.metric_log import MetricLog, MetricRow, parse_metric_log
 from records.on_end import OnEnd
 from records.progress import SHOWN, ProgressBar
-from records.sinks import ModelSink, Sink
+from records.sinks import Attachment, AttachmentSink, ModelSink, Sink
 from utils.plain_values import counted
 
 # the share of a run's steps after which a value is recent
@@ -72,6 +72,12 @@ class Logger:
         for sink in self._sinks:
             if isinstance(sink, ModelSink):
                 sink.take_model(folder)
+
+    def attach(self, attachment: Attachment) -> None:
+        """Hand a file or folder to the sinks that take such."""
+        for sink in self._sinks:
+            if isinstance(sink, AttachmentSink):
+                sink.attach(attachment)
 
     def setup_sacred(self, sacred_run_dict: Any) -> None:
         """Also keep values in a Sacred run: in its `info` as `key` and `key_T`, and as its metrics."""

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from records.sinks import ServiceSink, Value
+from records.sinks import Attachment, ServiceSink, Value
 from utils.config.merging import flatten
 
 INSTALL = "pip install -r requirements-mlflow.txt"
@@ -70,6 +70,12 @@ class MlflowSink(ServiceSink):
 
         metrics = [Metric(_permitted(key), value, int(1000 * at), step) for key, value, step, at in values]
         self._client.log_batch(self._run_id, metrics=metrics)
+
+    def _attach(self, attachment: Attachment) -> None:
+        if attachment.kind == "model":
+            self._client.log_artifacts(self._run_id, str(attachment.path), artifact_path=f"models/{attachment.name}")
+        else:
+            self._client.log_artifact(self._run_id, str(attachment.path), artifact_path=f"{attachment.kind}s")
 
     def _end(self, finished: bool) -> None:
         self._client.set_terminated(self._run_id, "FINISHED" if finished else "FAILED")

@@ -86,6 +86,15 @@ OPTIONS = {
     "wandb_save_model": Option(
         SHARED, "with use_wandb: keep the models that are saved among the files of the run there", resume=FREE
     ),
+    "track_model": Option(
+        SHARED, "with use_wandb or use_mlflow: at the end, keep the model that tested best there", resume=FREE
+    ),
+    "track_media": Option(
+        SHARED,
+        "with use_wandb or use_mlflow: at the end, keep replays (save_replay) as animations and a page of the run's "
+        "figures there (needs requirements-browser.txt)",
+        resume=FREE,
+    ),
     "use_mlflow": Option(SHARED, "log statistics in MLflow, too (needs requirements-mlflow.txt)", resume=FREE),
     "mlflow_uri": Option(
         SHARED,

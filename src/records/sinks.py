@@ -50,6 +50,29 @@ class ModelSink(Protocol):
         """Keep the files of `folder`, models that were just saved there. It raises nothing."""
 
 
+class Attachment(NamedTuple):
+    """Something that a run leaves besides values.
+
+    Attributes:
+        kind: "model" (a folder), "video" or "page" (a file).
+        name: under which a service shows it.
+        step: environment steps of the run when it was made.
+    """
+
+    kind: str
+    name: str
+    path: Path
+    step: int
+
+
+@runtime_checkable
+class AttachmentSink(Protocol):
+    """A sink that takes files, too."""
+
+    def attach(self, attachment: Attachment) -> None:
+        """Take it, before `close`. It raises nothing."""
+
+
 class Value(NamedTuple):
     """One logged value; `seconds` is the time of day at which it was logged."""
 
@@ -119,6 +142,16 @@ class ServiceSink(ABC):
             except Exception as error:
                 self._notice.failed(error)
 
+    def attach(self, attachment: Attachment) -> None:
+        """Hand over a file or folder of a run that has ended, after its values; a fault is reported."""
+        self._deliver_all()
+        if not self._begun:
+            return
+        try:
+            self._attach(attachment)
+        except Exception as error:  # a foreign package and a server; neither ends a run
+            self._console.warning(f"{self._what}: {attachment.path} was not delivered: {error}")
+
     def _deliver_all(self) -> None:
         if not self._waiting:
             return
@@ -149,6 +182,10 @@ class ServiceSink(ABC):
     @abstractmethod
     def _deliver(self, values: list[Value]) -> None:
         """Hand over a batch; it counts as delivered when this returns."""
+
+    @abstractmethod
+    def _attach(self, attachment: Attachment) -> None:
+        """Hand over a file or folder, of which the service keeps a copy."""
 
     @abstractmethod
     def _end(self, finished: bool) -> None:

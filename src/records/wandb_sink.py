@@ -2,13 +2,14 @@
 
 import logging
 import os
+import re
 import shutil
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from records.layout import MODELS
-from records.sinks import ServiceSink, Value
+from records.sinks import Attachment, ServiceSink, Value
 
 PROJECT = "muster"
 INSTALL = "pip install -r requirements-wandb.txt"
@@ -52,7 +53,7 @@ class WandbSink(ServiceSink):
         console: logging.Logger,
     ):
         super().__init__("Weights & Biases", console)
-        self._folder = folder
+        self._folder, self._token = folder, token
         self._save_model, self._models = save_model, list[Path]()
         self._arguments = {"project": project or PROJECT, "entity": team or None, "mode": mode, "config": config}
         self._arguments |= {"dir": folder, "name": token, "group": token}
@@ -91,6 +92,25 @@ class WandbSink(ServiceSink):
                 row = {}
             row |= {"t_env": value.step, value.key: value.value}
         self._run.log(row)
+
+    def _attach(self, attachment: Attachment) -> None:
+        wandb, path = _import_wandb(), str(attachment.path)
+        match attachment.kind:
+            case "model":
+                # each run's is a version of its own, which the service counts
+                name = re.sub(r"[^\w.-]", "_", self._token, flags=re.ASCII)
+                artifact = wandb.Artifact(
+                    f"{name}-{attachment.name}"[-128:], type="model", metadata={"t_env": attachment.step}
+                )
+                artifact.add_dir(path)
+                self._run.log_artifact(artifact)
+            case "video":
+                ending = attachment.path.suffix.removeprefix(".")
+                self._run.log({"t_env": attachment.step, attachment.name: wandb.Video(path, format=ending)})
+            case _:
+                self._run.log(
+                    {"t_env": attachment.step, attachment.name: wandb.Html(attachment.path.read_text(), inject=False)}
+                )
 
     def _end(self, finished: bool) -> None:
         self._copy_models()

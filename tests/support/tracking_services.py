@@ -1,6 +1,7 @@
 """Stand-ins of Weights & Biases and MLflow, by their documented calls."""
 
 from collections import defaultdict
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 
@@ -34,8 +35,27 @@ class Wandb(ModuleType):
             run.rows.append(row)
 
         run.log = log
+        run.artifacts = []
+
+        def log_artifact(artifact):
+            self.check()
+            run.artifacts.append(artifact)
+
+        run.log_artifact = log_artifact
         self.runs.append(run)
         return run
+
+    def Artifact(self, name, type, metadata):
+        assert all(c.isalnum() or c in "_-." for c in name) and len(name) <= 128, name
+        made = SimpleNamespace(name=name, type=type, metadata=metadata, files=[])
+        made.add_dir = lambda path: made.files.extend(sorted(file.name for file in Path(path).iterdir()))
+        return made
+
+    def Video(self, path, format):
+        return "video", format, Path(path).read_bytes()[:6]
+
+    def Html(self, text, inject):
+        return "page", inject, text
 
     def check(self):
         if self.broken:
@@ -74,7 +94,9 @@ class Mlflow(ModuleType):
         return self.experiments.setdefault(name, str(len(self.experiments)))
 
     def create_run(self, experiment, run_name, tags):
-        made = SimpleNamespace(name=run_name, experiment=experiment, tags=tags, metrics=[], params={}, status=None)
+        made = SimpleNamespace(
+            name=run_name, experiment=experiment, tags=tags, metrics=[], params={}, status=None, artifacts={}
+        )
         made.info = SimpleNamespace(run_id=str(len(self.runs)))
         self.runs.append(made)
         return made
@@ -88,6 +110,15 @@ class Mlflow(ModuleType):
         run = self.runs[int(run_id)]
         run.metrics += metrics
         run.params |= dict(params)
+
+    def log_artifacts(self, run_id, local_dir, artifact_path):
+        for file in sorted(Path(local_dir).iterdir()):
+            self.log_artifact(run_id, file, artifact_path)
+
+    def log_artifact(self, run_id, local_path, artifact_path):
+        if self.broken:
+            raise ConnectionError("no answer")
+        self.runs[int(run_id)].artifacts[f"{artifact_path}/{Path(local_path).name}"] = Path(local_path).read_bytes()
 
     def set_terminated(self, run_id, status):
         self.runs[int(run_id)].status = status

@@ -19,11 +19,11 @@ from utils.errors import ConfigError
 
 # what a config says about the place and the records of a run, not about what it computes
 NOT_THE_RUN = (
-    "run_name message label repeat_id hypergroup local_results_path mongo_url on_end stall_minutes histograms timer "
-    "profile trace_at trace_rounds machine_interval summary torch_threads env_threads use_tensorboard use_wandb "
-    "wandb_mode wandb_project "
-    "wandb_team wandb_save_model use_mlflow mlflow_uri mlflow_experiment use_cuda learner_device acting_device "
-    "checkpoint_interval checkpoint_minutes last_checkpoint keep_checkpoints sigusr1 absolute_metric"
+    "run_name message label repeat_id hypergroup local_results_path mongo_url on_end stall_minutes histograms "
+    "timer profile trace_at trace_rounds machine_interval summary torch_threads env_threads use_tensorboard "
+    "use_wandb wandb_mode wandb_project wandb_team wandb_save_model track_model track_media use_mlflow mlflow_uri "
+    "mlflow_experiment use_cuda learner_device acting_device checkpoint_interval checkpoint_minutes "
+    "last_checkpoint keep_checkpoints sigusr1 absolute_metric"
 ).split()
 # of the keys below `collectors`, the same
 PLACES = ("transport", "address", "cpus", "gpus")
