@@ -76,25 +76,28 @@ def check_collectors(config: Mapping[str, Any]) -> None:
 
 
 def check_opponents(config: Mapping[str, Any]) -> None:
-    """Refuse `opponents: pool` where there would be no opponents, or where rollouts would mix those of several.
+    """Refuse opponents of the past where there would be no opponents, or where rollouts would mix those of several.
 
     Raises:
         ConfigError: names the key and a remedy.
     """
-    if config["opponents"] != "pool" or config["evaluate"]:
+    chosen = f"opponents={config['opponents']}"
+    if not REGISTRIES["opponents"].entry(config["opponents"]).traits.get("needs_opposed") or config["evaluate"]:
         return
-    for path in config["opponent_models"]:
+    # a user's own choice may have neither key
+    models = config.get("opponent_models", ())
+    for path in models:
         find_checkpoint(str(path), 0, key="opponent_models")
-    if not (config["opponent_pool"] or config["opponent_models"]):
+    if not (config.get("opponent_pool", 1) or models):
         raise ConfigError(
-            "opponents=pool with opponent_pool=0 and no opponent_models: there are no opponents. Set one of them, or "
+            f"{chosen} with opponent_pool=0 and no opponent_models: there are no opponents. Set one of them, or "
             "opponents=latest."
         )
     outlasts = REGISTRIES["runner"].entry(config["runner"]).traits.get("outlasts")
     if outlasts is not None and all(config[key] == value for key, value in outlasts.items()):
         how = " with ".join([f"runner={config['runner']}", *(f"{key}={value}" for key, value in outlasts.items())])
         raise ConfigError(
-            f"opponents=pool does not go with {how}, whose episodes outlast a rollout, and with it their opponents. "
+            f"{chosen} does not go with {how}, whose episodes outlast a rollout, and with it their opponents. "
             "Use runner=episodes or runner=rollout."
         )
     teams: dict[str, tuple[Mapping[str, Any], dict]] = {"": (config, {"groups": [], "frozen": False})}
@@ -105,6 +108,6 @@ def check_opponents(config: Mapping[str, Any]) -> None:
             continue
         for setting, _ in ChosenParts(own).of_all_rollouts():
             raise ConfigError(
-                f"{f'teams.{name}: ' if name else ''}{setting} does not go with opponents=pool where one team "
+                f"{f'teams.{name}: ' if name else ''}{setting} does not go with {chosen} where one team "
                 "plays several groups, of which not all learn from every rollout. Give each group its own team."
             )

@@ -67,7 +67,8 @@ OPTIONS = {
     ),
     "opponents": Option(
         SHARED,
-        "who plays groups that do not learn (registry: opponents): latest (all learn), pool (past models: self-play)",
+        "who plays groups that do not learn (registry: opponents): latest (all learn), pool (past models: self-play) "
+        "or prioritised (by win rates)",
         reaches=NOWHERE,
     ),
     "plugins": Option(

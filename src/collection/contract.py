@@ -42,6 +42,13 @@ class Opponents(Protocol):
     def draw(self, t_env: int) -> None:
         """Choose who plays the next rollout of training, after `t_env` steps; the controllers that act then do so."""
 
+    def take_episode(self, info: Mapping[str, Any]) -> None:
+        """An episode of training has ended that was played by the same models from start to end.
+
+        Args:
+            info: the last one, with the return of each group: `<group>/return`.
+        """
+
     def continue_rollout(self) -> None:
         """Let those play the rest of a rollout of training who played its beginning, in a resumed run."""
 

@@ -27,7 +27,9 @@ def opponents_of(
             )
         groups = [group for groups in learning.values() for group in groups]
         _require_opposed(args, members, groups, runner.spec.rewards())
-    return REGISTRY[args.opponents](args, mac, acting_mac, learning, logger)
+    chosen = REGISTRY[args.opponents](args, mac, acting_mac, learning, logger)
+    runner.on_whole_episode = getattr(chosen, "take_episode", None)
+    return chosen
 
 
 def _require_opposed(args: SimpleNamespace, members: list[Member], groups: list[str], rewards: list[str]) -> None:

@@ -28,7 +28,7 @@ RUN = {
     "skipped_updates": "updates so far that were left out because a value was not finite (on_non_finite=skip)",
     "skipped_rollouts": "rollouts so far that were left out for the same reason",
     "live/<key>": "the value of a key that changed while the run was under way (docs/runs.md)",
-    "test_win_rate_<opponent>": "share of the episodes of a test that were won against a past model (opponents=pool); "
+    "test_win_rate_<opponent>": "share of the episodes of a test that were won against a past model (self-play); "
     "pool: against all",
     "test_return_<opponent>": "mean return against it",
     "cloning_loss": "loss of clone.py on the recorded actions; test_cloning_loss: on those held out",

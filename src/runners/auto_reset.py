@@ -25,13 +25,17 @@ from vector_envs.contract import Copies, StepOutcome
 
 @dataclass
 class FinishedEpisode:
-    """An episode that has just ended in the copy `row`; `of_groups`: the returns of groups, by statistic."""
+    """An episode that has just ended in the copy `row`.
+
+    `of_groups`: the returns of groups, by statistic. `whole`: it began in the rollout in which it ended.
+    """
 
     row: int
     episode_return: float
     length: int
     info: dict[str, Any]
     of_groups: dict[str, float] = field(default_factory=dict)
+    whole: bool = True
 
 
 @dataclass

@@ -131,11 +131,12 @@ class BaseRunner(Runner):
         test_mode: bool,
         steps: int | None = None,
         of_groups: list[dict[str, float]] | None = None,
+        whole: list[bool] | None = None,
     ) -> None:
         """Take finished episodes into the statistics, and log these when they are due.
 
         `steps`: the advance of `t_env`; None: the lengths of these episodes. `of_groups`: the returns of groups of
-        each, by statistic, if they have some.
+        each, by statistic, if they have some. `whole`: which began in the rollout in which they ended; None: all.
 
         Means are over all episodes; of the figures that the info's `only_of` lists, over the episodes that have them.
         Returns of groups have deviations, too, as EPyMARL's of agents.
@@ -154,6 +155,10 @@ class BaseRunner(Runner):
             for *_, info, own in finished:
                 self.on_match_episode({**info, **own})
             return
+        if not test_mode and self.on_whole_episode is not None:
+            for row, *_, info, own in finished:
+                if whole is None or whole[row]:
+                    self.on_whole_episode({**info, **own})
         if test_mode:
             self.test_unfinished = True
             finished = finished[: self.args.test_nepisode - len(cur_returns)]

@@ -33,6 +33,7 @@ class Runner:
         on_test_episode: called with each episode that counts in a test: copy, return, length, info.
         plays_matches, on_match_episode: whether it heeds the latter: if that is set, test episodes are none of a test,
             and it gets the info of each that was not lost.
+        on_whole_episode: called with the info of each episode of training that began and ended in one rollout.
     """
 
     args: SimpleNamespace
@@ -57,6 +58,7 @@ class Runner:
     on_test_episode: Callable[[int, float, int, dict], None] | None = None
     plays_matches = False
     on_match_episode: Callable[[dict], None] | None = None
+    on_whole_episode: Callable[[dict], None] | None = None
 
     def get_env_info(self) -> dict[str, Any]:
         """PyMARL's sizes of the environment."""

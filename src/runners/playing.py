@@ -228,7 +228,8 @@ class EpisodesRunner(BaseRunner):
     def _record_finished(self, finished: list[FinishedEpisode], steps: int | None = None) -> None:
         returns, lengths = [one.episode_return for one in finished], [one.length for one in finished]
         infos, of_groups = [one.info for one in finished], [one.of_groups for one in finished]
-        self._record(returns, lengths, infos, test_mode=False, steps=steps, of_groups=of_groups)
+        whole = [one.whole for one in finished]
+        self._record(returns, lengths, infos, test_mode=False, steps=steps, of_groups=of_groups, whole=whole)
 
     def _play_together(self, test_mode: bool) -> EpisodeBatch:
         """Play one episode in each copy, all from the same moment; row b of the batch is copy b.

@@ -133,6 +133,8 @@ class RolloutRunner(EpisodesRunner):
             stores[part.number].write(result.values, part.everyone, t)
             if np.count_nonzero(result.lost):
                 _cut_before(views[part.number], result.lost, t)
+            for episode in result.finished:
+                episode.whole = episode.length <= t + 1
             rollout.finished += result.finished
             rollout.ends |= {(episode.row, t): episode.info for episode in result.finished}
             rollout.steps += int(part.play.size - np.count_nonzero(result.closing | result.lost))

@@ -172,13 +172,18 @@ def test_learning_shows_in_win_rates_against_the_past(tmp_path, logged, teams, p
 
 @pytest.mark.parametrize(
     ("runner", "changes"),
-    [("rollout", {"teams": TWO}), ("episodes", {"config": "vdn", "collection": "async"})],
-    ids=["rollout-two", "ahead-one"],
+    [
+        ("rollout", {"teams": TWO}),
+        ("episodes", {"config": "vdn", "collection": "async"}),
+        ("rollout", {"teams": TWO, "opponents": "prioritised", "opponent_newest": 0.2}),
+    ],
+    ids=["rollout-two", "ahead-one", "prioritised"],
 )
 def test_killed_runs_end_as_undisturbed_ones(tmp_path, runner, changes):
     changes = dict(changes)
     algorithm = changes.pop("config", "vdn")
-    config = alone(tmp_path, "duel", algorithm, runner=runner, t_max=200, learner_log_interval=5, **POOL, **changes)
+    config = alone(tmp_path, "duel", algorithm, runner=runner, t_max=200, learner_log_interval=5, **POOL)
+    config |= changes
     config |= {"vector_env": "in_process", "test_greedy": False, "test_interval": 50, "minibatches": 1}
     config["save_model"] = True
     outcome = resumes_exactly(tmp_path, config, runner, interval=13)
@@ -196,6 +201,8 @@ def pool_on_disk(folder):
     ("changes", "words"),
     [
         ({"opponents": "pol"}, ["opponents=pol", "pool"]),
+        ({"opponents": "prioritised", "opponent_weighting": "hrd"}, ["opponent_weighting=hrd", "hard"]),
+        ({"opponents": "prioritised", "opponent_pool": 0}, ["opponents=prioritised with opponent_pool=0"]),
         ({"opponent_pol": 3}, ["opponent_pol", "opponent_pool"]),
         ({"opponent_newest": 1.5}, ["opponent_newest=1.5", "between 0 and 1"]),
         ({"opponent_pool": 0}, ["opponent_pool=0", "no opponent_models"]),

@@ -1,7 +1,7 @@
 """The pool of opponents: past models of a run and fixed ones, with the draws from it."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +21,15 @@ class Pool:
         interval: steps between them.
         newest: the share of draws in which all groups are played by the newest models.
         seed: of its random numbers.
+        weights: (the group that learns, names of models that another group may be played by) -> the weight of each in
+            the draw; None: all are drawn evenly.
     """
 
     size: int
     interval: int
     newest: float
     seed: int
+    weights: Callable[[str, Sequence[str]], Sequence[float]] | None = None
     past: dict[str, Weights] = field(default_factory=dict)
     fixed: dict[str, Weights] = field(default_factory=dict)
 
@@ -63,7 +66,7 @@ class Pool:
     def draw(self, sides: Mapping[str, str]) -> dict[str, str]:
         """The groups that are not played by their newest model in the next rollout, and the models that play them.
 
-        One group learns, drawn at random, and each other meets it with a model drawn at random.
+        One group learns, drawn at random, and each other meets it with a model drawn by `weights`.
 
         Args:
             sides: group -> its team, for all groups of teams that learn.
@@ -72,7 +75,13 @@ class Pool:
             return {}
         learning = self._random.choice(list(sides))
         offered = {group: self.opponents(team) for group, team in sides.items() if group != learning}
-        return {group: self._random.choice(names) for group, names in offered.items() if names}
+        return {group: self._drawn(learning, names) for group, names in offered.items() if names}
+
+    def _drawn(self, learning: str, names: list[str]) -> str:
+        weights = None if self.weights is None else self.weights(learning, names)
+        if weights is None or not sum(weights) > 0:
+            return self._random.choice(names)
+        return self._random.choices(names, weights)[0]
 
     def state_dict(self) -> dict[str, Any]:
         return {"random": self._random.getstate(), "last": self._last, "past": self.past, "fixed": self.fixed}

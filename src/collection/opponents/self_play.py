@@ -77,6 +77,9 @@ class SelfPlay:
             group for group in self._sides if before.get(group) != self._playing.get(group)
         )
 
+    def take_episode(self, info: Mapping[str, Any]) -> None:
+        """An episode of training has ended that was played by the same models from start to end."""
+
     def continue_rollout(self) -> None:
         """Let those play the rest of a rollout of training who played its beginning, in a resumed run."""
         self._play_as(self._playing)
@@ -132,6 +135,10 @@ class SelfPlay:
         if self._scores.count(group, opponent) < self._nepisode:
             win = won(group, self._others(group, opponent), info)
             self._scores.add(group, opponent, win, info[f"{group}/return"])
+            self._tested(group, opponent, win)
+
+    def _tested(self, group: str, opponent: str, win: float) -> None:
+        """An episode of a test against an opponent has ended."""
 
     def _play_as(self, models: Mapping[str, str]) -> None:
         """Let the models (group -> name) play these groups, and the newest ones all others."""

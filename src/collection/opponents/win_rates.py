@@ -1,4 +1,4 @@
-"""Who has won an episode, and the win rates of a test against each opponent."""
+"""Who has won an episode, the win rates of a test against each opponent, and those of a run so far."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -67,3 +67,36 @@ class Scores:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._episodes = state
+
+
+class WinRates:
+    """How often each group has won against each opponent so far; the last matches count most.
+
+    Args:
+        decay: what an episode counts after each later one of the same pair.
+    """
+
+    def __init__(self, decay: float):
+        self._decay = decay
+        # group -> opponent -> [wins, episodes], both decayed
+        self._counts: dict[str, dict[str, list[float]]] = {}
+
+    def add(self, group: str, opponent: str, win: float) -> None:
+        wins, episodes = self._counts.setdefault(group, {}).get(opponent, (0.0, 0.0))
+        self._counts[group][opponent] = [self._decay * wins + win, self._decay * episodes + 1]
+
+    def of(self, group: str, opponent: str) -> float:
+        """Between 0 and 1: (wins + 1/2) / (episodes + 1), as if one draw came before; 1/2 if they never met."""
+        wins, episodes = self._counts.get(group, {}).get(opponent, (0.0, 0.0))
+        return (wins + 0.5) / (episodes + 1)
+
+    def keep(self, opponents: Collection[str]) -> None:
+        """Forget all others."""
+        for group, counts in self._counts.items():
+            self._counts[group] = {name: count for name, count in counts.items() if name in opponents}
+
+    def state_dict(self) -> dict[str, Any]:
+        return self._counts
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._counts = {group: {name: list(count) for name, count in counts.items()} for group, counts in state.items()}

@@ -98,7 +98,9 @@ TRAITS: dict[str, dict[str, str]] = {
     },
     "source of environments": {"batches": "it needs an environment's batched form"},
     "way of acting": {"lag": "updates by which the weights that play lag behind"},
-    "choice of opponents": {"needs_opposed": "it needs opposed groups"},
+    "choice of opponents": {
+        "needs_opposed": "it needs opposed groups, which past and fixed models play, too",
+    },
 }
 
 
