@@ -9,6 +9,7 @@ from checks.parts import ChosenParts
 from checks.registries import REGISTRIES
 from checks.teams import team_config
 from collection.collector_options import OPTIONS, under_way
+from collection.opponents.ratings import require_ratings
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import quoted
@@ -93,6 +94,8 @@ def check_opponents(config: Mapping[str, Any]) -> None:
             f"{chosen} with opponent_pool=0 and no opponent_models: there are no opponents. Set one of them, or "
             "opponents=latest."
         )
+    if config.get("opponent_ratings"):
+        require_ratings()
     outlasts = REGISTRIES["runner"].entry(config["runner"]).traits.get("outlasts")
     if outlasts is not None and all(config[key] == value for key, value in outlasts.items()):
         how = " with ".join([f"runner={config['runner']}", *(f"{key}={value}" for key, value in outlasts.items())])

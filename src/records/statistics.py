@@ -31,6 +31,9 @@ RUN = {
     "test_win_rate_<opponent>": "share of the episodes of a test that were won against a past model (self-play); "
     "pool: against all",
     "test_return_<opponent>": "mean return against it",
+    "test_rating": "rating of the newest model, by its matches in tests (opponent_ratings); test_rating_<opponent>: of "
+    "a past one",
+    "test_rating_sigma": "standard deviation of the rating; test_rating_sigma_<opponent>: likewise",
     "cloning_loss": "loss of clone.py on the recorded actions; test_cloning_loss: on those held out",
     "cloning_accuracy": "share of the recorded actions that the policy would choose; test_cloning_accuracy: likewise",
     "<team>/<statistic>": "a statistic of one team of several (teams)",

@@ -120,5 +120,7 @@ def test_win_rates_by_hand():
         "test_return_past_2": 2.0,
         "test_return_pool": 1.25,
     }
+    in_turn = [("red", "10", 1.0), ("red", "20", 0.0), ("blue", "10", 0.5), ("blue", "20", 1.0), ("green", "20", 1.0)]
+    assert list(scores.wins_in_turn()) == [*in_turn, ("red", "20", 0.0), ("red", "20", 1.0)]
     scores.clear()
     assert scores.figures(["red"], {"20": "past_1"}) == {}

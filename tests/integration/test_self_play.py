@@ -170,6 +170,27 @@ def test_learning_shows_in_win_rates_against_the_past(tmp_path, logged, teams, p
     assert logged[f"{prefix}test_return_past_1"][-1] > 3
 
 
+@pytest.mark.parametrize("teams", [{}, TWO], ids=["one team", "two teams"])
+def test_ratings_are_logged_beside_win_rates_and_resume(tmp_path, teams):
+    pytest.importorskip("openskill", reason="pip install -r requirements-ratings.txt")
+    config = alone(tmp_path, "duel", "vdn", runner="episodes", t_max=200, teams=teams, **POOL)
+    config |= {"vector_env": "in_process", "test_interval": 50, "opponent_ratings": True}
+    config |= {"learner_log_interval": 5, "test_greedy": False}
+    stats = resumes_exactly(tmp_path, config, "ratings", interval=13)["stats"]
+    for team in teams or [""]:
+        rated = {key.removeprefix(f"{team}/") for key in stats if key.startswith(f"{team}/".lstrip("/"))}
+        assert {"test_rating", "test_rating_sigma", "test_rating_past_1", "test_rating_sigma_past_2"} <= rated
+        deviations = [value for _, value in stats[f"{team}/test_rating_sigma_past_1".lstrip("/")]]
+        assert all(0 < deviation < 25 / 3 for deviation in deviations)
+
+
+def test_ratings_need_their_package(tmp_path, monkeypatch):
+    monkeypatch.setattr("collection.opponents.ratings.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"opponent_ratings needs the package 'openskill'.*requirements-ratings.txt"):
+        run(alone(tmp_path, "duel", "vdn", runner="episodes", opponent_ratings=True, **POOL))
+    assert list(tmp_path.rglob("*.csv")) == []
+
+
 @pytest.mark.parametrize(
     ("runner", "changes"),
     [

@@ -35,6 +35,11 @@ POOL = {
         at_most=EPISODES,
         resume=FREE,
     ),
+    "opponent_ratings": Option(
+        False,
+        "rate the newest and the past models by these episodes, if there are some (needs requirements-ratings.txt)",
+        resume=FREE,
+    ),
 }
 
 

@@ -14,6 +14,7 @@ from checkpoints.model_files import find_checkpoint, save_checkpoint
 from checkpoints.model_manifests import note_of
 from checkpoints.parts import declared_names, load_state, state_of
 from collection.opponents.pool import Pool, Weights
+from collection.opponents.ratings import NEWEST, Ratings
 from collection.opponents.win_rates import Scores, won
 from controllers.teams import TeamControllers
 from learners.non_finite import require_finite
@@ -57,6 +58,7 @@ class SelfPlay:
         self._pool = Pool(args.opponent_pool, args.opponent_interval, args.opponent_newest, args.seed)
         self._pool.fixed = {f"fixed_{k + 1}": self._fixed(path) for k, path in enumerate(args.opponent_models)}
         self._scores = Scores()
+        self._ratings = Ratings() if args.opponent_ratings else None
         # the groups that were not played by their newest model in the last rollout of training, and who played them
         self._playing: dict[str, str] = {}
 
@@ -71,6 +73,9 @@ class SelfPlay:
         if pool.due(t_env):
             pool.add(t_env, {team: self._weights(team, self._mac.teams[team].mac) for team in self._teams})
             self._files.sync(list(pool.past), self._saved)
+            if self._ratings is not None:
+                self._ratings.add(self._teams, str(t_env))
+                self._ratings.keep(pool.models)
         before, self._playing = self._playing, pool.draw(self._sides)
         self._play_as(self._playing)
         self._acting.taken_over = frozenset(
@@ -104,19 +109,32 @@ class SelfPlay:
                     yield
         finally:
             runner.on_match_episode = None
+        if self._ratings is not None:
+            for group, opponent, win in self._scores.wins_in_turn():
+                others = [(self._sides[other], opponent) for other in self._others(group, opponent)]
+                self._ratings.take((self._sides[group], NEWEST), others, win)
         for team, groups in self._teams.items():
-            for key, value in self._scores.figures(groups, self._pool.ranks()).items():
+            figures = self._scores.figures(groups, self._pool.ranks())
+            if self._ratings is not None:
+                figures |= self._ratings.figures(team, self._pool.ranks())
+            for key, value in figures.items():
                 self._logger.log_stat(f"{team}/{key}".lstrip("/"), value, runner.t_env)
         self._scores.clear()
+        if self._ratings is not None:
+            self._ratings.drift()
 
     def state_dict(self) -> dict[str, Any]:
-        return {"pool": self._pool.state_dict(), "scores": self._scores.state_dict(), "playing": self._playing}
+        ratings = None if self._ratings is None else self._ratings.state_dict()
+        state = {"pool": self._pool.state_dict(), "scores": self._scores.state_dict(), "playing": self._playing}
+        return {**state, "ratings": ratings}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Resume from where `state_dict` was taken; the next rollout or test chooses who plays."""
         self._pool.load_state_dict(state["pool"])
         self._scores.load_state_dict(state["scores"])
         self._playing = dict(state["playing"])
+        if self._ratings is not None and state.get("ratings"):
+            self._ratings.load_state_dict(state["ratings"])
 
     def _matches(self) -> Iterator[tuple[str, str]]:
         """Each group that learns, with each opponent."""

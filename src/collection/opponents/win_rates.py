@@ -1,6 +1,6 @@
 """Who has won an episode, the win rates of a test against each opponent, and those of a run so far."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,16 @@ class Scores:
                 by_name["pool"] = np.mean(list(by_name.values()))
             found |= {f"test_{what}_{name}": float(value) for name, value in by_name.items()}
         return found
+
+    def wins_in_turn(self) -> Iterator[tuple[str, str, float]]:
+        """Group, opponent and win of each episode: the first ones of all matches, then the second ones, ..."""
+        matches = [
+            (group, name, list(one)) for group, by_name in self._episodes.items() for name, one in by_name.items()
+        ]
+        for k in range(max((len(episodes) for *_, episodes in matches), default=0)):
+            for group, opponent, episodes in matches:
+                if k < len(episodes):
+                    yield group, opponent, episodes[k][0]
 
     def clear(self) -> None:
         self._episodes = {}
