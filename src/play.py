@@ -1,4 +1,4 @@
-"""Play an environment of entities in the terminal: `python src/play.py GAME`, or RUN to see its policy's choices."""
+"""Play an environment of entities in the terminal, or let runs play together: `python src/play.py GAME`, or --cross."""
 
 from cli.command import program, start
 
@@ -6,7 +6,13 @@ from cli.command import program, start
 def _play(words: list[str]) -> None:
     from cli.play import parse, play
 
-    play(parse(words))
+    options = parse(words)
+    if options.cross:
+        from cli.cross_play import cross
+
+        cross(options)
+    else:
+        play(options)
 
 
 main = program(_play, "nothing was recorded.")

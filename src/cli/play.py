@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from cli.cross_play import CROSS_ONLY, add_options
 from cli.recorded_runs import add_plugins, recorded_config
 from envs.entities.adapter import EntityEnv
 from envs.entities.games import GAMES
@@ -28,7 +29,12 @@ Games: python src/main.py --list entities. docs/entities.md has more."""
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The command line without the program's name; `words` are those after `with`."""
-    parser = OptionParser("play.py", "Play an environment of entities in the terminal.", EPILOG, with_settings=True)
+    parser = OptionParser(
+        "play.py",
+        "Play an environment of entities in the terminal; or let models of several runs play together (--cross).",
+        EPILOG,
+        with_settings=True,
+    )
     parser.add_argument(
         "what",
         nargs="?",
@@ -48,6 +54,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         help="keep what you play in this folder, for clone.py; a recording that is there is added to",
     )
     parser.add_argument("--restart", action="store_true", help="play one episode after another until you quit")
+    add_options(parser)
     add_plugins(parser)
     return parser.parse(argv)
 
@@ -60,6 +67,10 @@ def play(options: argparse.Namespace) -> None:
     """
     from cli.settings import check_settings
     from envs.entities.cli_runner import CliRunner
+
+    for option in CROSS_ONLY:
+        if getattr(options, option) is not None:
+            raise ConfigError(f"--{option} needs --cross RUN RUN.")
 
     settings = check_settings(options.words)
     named = not options.what or options.what in GAMES or ":" in options.what

@@ -2,11 +2,14 @@
 
 import argparse
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from experiment.loaded_run import LoadedRun
     from records.find_run import FoundRun
 
 # arguments of environments that a file or module of the user's may be named in
@@ -74,6 +77,44 @@ def playing_config(found: "FoundRun", models: Path, step: int, given: Mapping[st
     config = allowed(found.config(), given, found.folder, UNUSED_IN_PLAY)
     config = recursive_dict_update(default_config(), {**config, **played})
     return config | without_missing_devices(config)
+
+
+def config_to_load(
+    found: "FoundRun", models: Path, step: int, settings: Mapping[str, Any], changes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The checked config with which `loaded_model` loads a model of a run into this process.
+
+    Args:
+        models, step: as of `playing_config`.
+        settings: of the user's.
+        changes: of the program's, which win.
+
+    Raises:
+        ConfigError: as `recorded_config`, or the config is invalid.
+    """
+    from checks import check_config
+    from utils.config.merging import recursive_dict_update
+
+    config = playing_config(found, models, step, settings)
+    config = check_config(recursive_dict_update(config, {**settings, "collection": "sync", **changes}))
+    config["seed"] = config["env_args"]["seed"] = config.get("seed") or 0
+    return config
+
+
+@contextmanager
+def loaded_model(config: dict[str, Any], token: str, device: str) -> "Iterator[LoadedRun]":
+    """The model of a config of `config_to_load`, ready to play; its environments are closed at the end."""
+    from checkpoints.model_files import model_to_play
+    from experiment.loaded_run import loaded_run
+    from records.console_log import own_logger
+    from records.logger import Logger
+    from utils.numbers.random_streams import seed_everything
+
+    args = SimpleNamespace(**config, device=device, unique_token=token)
+    seed_everything(config["seed"])
+    place, step, _ = model_to_play(config["checkpoint_path"], config["load_step"])
+    with loaded_run(args, Logger(own_logger(quiet=True)), place, step) as loaded:
+        yield loaded
 
 
 def with_plugins(settings: Mapping[str, Any], names: Sequence[str], recorded: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,6 +50,7 @@ VERBS = {
     "search": Verb("", "grids of values in EPyMARL's form", "search"),
     "play": Verb("GAME", "play an environment of entities yourself", "play"),
     "data": Verb("FOLDER", "what a data set has; in other formats", "data_set"),
+    "play": Verb("GAME", "a game yourself; --cross: models of runs", "play"),
     "clone": Verb("FOLDER", "a policy that does what a recording shows", "clone"),
     "replay": Verb("FILE", "a replay as GIF or MP4, a race's way as a track", "replay"),
     "convert": Verb("FOLDER", "a model of the weights that Linesight saved", "convert"),

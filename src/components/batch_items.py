@@ -7,6 +7,10 @@ import numpy as np
 import torch as th
 
 
+class MissingFieldError(ValueError):
+    """A batch was asked for a field that it does not have."""
+
+
 def is_index(item: Any) -> bool:
     """Whether an item is one whole number."""
     if isinstance(item, th.Tensor | np.ndarray):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch as th
 
-from components.batch_items import check_safe_view, indexed_shape, is_index, num_items, select
+from components.batch_items import MissingFieldError, check_safe_view, indexed_shape, is_index, num_items, select
 from components.finite_values import first_non_finite
 from components.one_copy import moved
 from components.trajectories import MASKS, masks, trajectory_keys
@@ -231,7 +231,7 @@ class EpisodeBatch:
                 return self.data.episode_data[item]
             if item in self.data.transition_data:
                 return self.data.transition_data[item]
-            raise ValueError(f"The batch has no '{item}'; it has {', '.join(self.scheme)}.")
+            raise MissingFieldError(f"The batch has no '{item}'; it has {', '.join(self.scheme)}.")
         if isinstance(item, tuple) and all(isinstance(key, str) for key in item):
             return self._select_keys(item)
         selected = self._select_items(self._parse_slices(item))

@@ -1,17 +1,14 @@
 """A trained policy outside of its run: observations in, actions out, one environment or many."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch as th
 from numpy.typing import ArrayLike
 
-from checkpoints.model_files import model_to_play
-from checks import check_config
 from checks.teams import of_team
-from cli.recorded_runs import playing_config
+from cli.recorded_runs import config_to_load, loaded_model
 from components.step_writer import StepWriter
 from controllers.contract import controller
 from controllers.decisions import Decider
@@ -19,24 +16,20 @@ from controllers.hidden_states import reset_where
 from controllers.policy_step import PolicyStep
 from envs.contract.arguments import require_choice
 from envs.contract.fields import EnvSpec, pymarl_spec
-from experiment.loaded_run import loaded_run
 from experiment.onnx_export import SECOND, VERSIONS, require_onnx, require_same, write_models
 from muster.errors import short
 from muster.observations import Reader
 from muster.process import process_left_alone
-from records.console_log import own_logger
 from records.find_run import LATEST, find_run
-from records.logger import Logger
 from replays.best_model import find_model
-from utils.config.merging import default_config, recursive_dict_update
+from utils.config.merging import default_config
 from utils.errors import ConfigError
-from utils.numbers.random_streams import seed_everything
 from utils.plain_values import quoted
 from utils.tensors.devices import CPU, ON_CPU
 from utils.tensors.tensor_trees import Tree
 
 # nothing is played: one environment is asked for its fields
-ASKED = {"batch_size_run": 1, "test_batch_size": 0, "collection": "sync", **ON_CPU}
+ASKED = {"batch_size_run": 1, "test_batch_size": 0, **ON_CPU}
 ENDING = ".onnx"
 
 
@@ -58,15 +51,9 @@ def load(
     """
     found = find_run(str(run), default_config()["local_results_path"] if results is None else results)
     saved, _ = find_model(found, model)
-    config = playing_config(found, saved.folder, saved.step, settings)
-    config = check_config(recursive_dict_update(config, {**settings, **ASKED}))
-    config["seed"] = config["env_args"]["seed"] = config.get("seed") or 0
-    args = SimpleNamespace(**config, device=CPU, unique_token=found.token)
-    with process_left_alone():
-        seed_everything(config["seed"])
-        place, step, _ = model_to_play(config["checkpoint_path"], config["load_step"])
-        with loaded_run(args, Logger(own_logger(quiet=True)), place, step) as loaded:
-            return Policy(loaded, found.token, config)
+    config = config_to_load(found, saved.folder, saved.step, settings, ASKED)
+    with process_left_alone(), loaded_model(config, found.token, CPU) as loaded:
+        return Policy(loaded, found.token, config)
 
 
 class Policy:

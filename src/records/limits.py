@@ -12,6 +12,7 @@ LARGEST_JSON = {
     "best.json": _MIB,
     "meaning.json": _MIB,
     "best_episode.json": _MIB,
+    "cross_play.json": 16 * _MIB,
 }
 # of cout.txt only the end is read
 LARGEST: dict[str, int] = {

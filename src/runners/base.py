@@ -152,8 +152,8 @@ class BaseRunner(Runner):
         finished = [row for row in rows if not is_true(row[3], "crashed")]
         self.crashed_episodes += len(returns) - len(finished)
         if test_mode and self.on_match_episode is not None:
-            for *_, info, own in finished:
-                self.on_match_episode({**info, **own})
+            for _, episode_return, _, info, own in finished:
+                self.on_match_episode({**info, **own, "return": episode_return})
             return
         if not test_mode and self.on_whole_episode is not None:
             for row, *_, info, own in finished:

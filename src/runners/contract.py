@@ -32,7 +32,7 @@ class Runner:
         test_unfinished: a test is in progress and not yet logged: crashes may make it longer.
         on_test_episode: called with each episode that counts in a test: copy, return, length, info.
         plays_matches, on_match_episode: whether it heeds the latter: if that is set, test episodes are none of a test,
-            and it gets the info of each that was not lost.
+            and it gets the info of each that was not lost, with its `return`.
         on_whole_episode: called with the info of each episode of training that began and ended in one rollout.
     """
 
