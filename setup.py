@@ -97,7 +97,7 @@ def _lines(file: str) -> list[str]:
 
 # pkg_resources, for which requirements.txt pins it, has a stand-in (`utils/old_sacred.py`)
 BASE = [line for line in _ranges("requirements.txt") if not line.startswith("setuptools")]
-EXTRAS = ("browser", "cluster", "data", "dm-control", "envs", "jax", "machine", "mlflow", "mongo", "onnx", "ratings", "wandb")
+EXTRAS = "browser cluster data dm-control envs jax machine mlflow mongo onnx openspiel ratings wandb".split()
 
 setup(
     packages=["muster"],

@@ -48,7 +48,6 @@ VERBS = {
     "diagnose": Verb("RUN", "its times, monitored values and machine", "diagnose"),
     "suite": Verb("run FILE", "many runs by one command", "suite"),
     "search": Verb("", "grids of values in EPyMARL's form", "search"),
-    "play": Verb("GAME", "play an environment of entities yourself", "play"),
     "data": Verb("FOLDER", "what a data set has; in other formats", "data_set"),
     "play": Verb("GAME", "a game yourself; --cross: models of runs", "play"),
     "clone": Verb("FOLDER", "a policy that does what a recording shows", "clone"),

@@ -82,6 +82,15 @@ REGISTRY.declare(
     about="envs.particles.about:ABOUT",
 )
 REGISTRY.declare(
+    "openspiel",
+    "envs.openspiel.environment:OpenSpiel",
+    "games of OpenSpiel, opposed or together (package open_spiel)",
+    reaches="envs.openspiel.environment:REACHES",
+    light=True,
+    about="envs.openspiel.about:ABOUT",
+    exact="envs.openspiel.tree:tree_of",
+)
+REGISTRY.declare(
     "gymma",
     "envs.pettingzoo.gymma:Gymma",
     "EPyMARL's: any game of several agents by an id of Gymnasium, PettingZoo or VMAS",

@@ -86,6 +86,7 @@ FAMILIES = (
         "key=pettingzoo.classic.hanabi_v5",
         remark="turn-based; tic-tac-toe, connect four and Go need no extra",
     ),
+    Family("OpenSpiel", ("pyspiel",), "pip install -r requirements-openspiel.txt", "openspiel", "game=kuhn_poker"),
     Family(
         "PettingZoo sisl",
         ("pettingzoo", "Box2D"),

@@ -26,6 +26,7 @@ from experiment.acting_place import acting_place
 from experiment.callbacks import Callbacks
 from experiment.contracts import PlainLearner
 from experiment.data_recording import DataRecorder, recorder_of
+from experiment.exploitability import Exploitability, exploitability_of
 from experiment.live import LiveChanges, live_changes, start_schedules
 from experiment.offline import run_data
 from experiment.opponents import opponents_of
@@ -72,10 +73,10 @@ class Parts:
     """The parts of the loop; `acting_mac` is `mac` or a copy of it, which `acting` keeps up to date.
 
     `teams`: each with its buffer, update plan and learner. `models`: saves and loads those of all teams. `opponents`:
-    who plays which group, or None (`collection.opponents`). `test_stream`: the random numbers of tests. `state`: all of
-    them that have a state. `diagnostics`: timer, monitored values and machine. `live`: keys that change. `callbacks`:
-    of the user's, None if there are none. `recorder`: of rollouts as data, or None.
-    `fill`: puts the data set of a new run into its buffers, None without one.
+    who plays which group, or None (`collection.opponents`). `exploitability`: of small games, or None. `test_stream`:
+    the random numbers of tests. `state`: all of them that have a state. `diagnostics`: timer, monitored values and
+    machine. `live`: keys that change. `callbacks`: of the user's, None if there are none. `recorder`: of rollouts as
+    data, or None. `fill`: puts the data set of a new run into its buffers, None without one.
     """
 
     runner: Runner
@@ -85,6 +86,7 @@ class Parts:
     acting_mac: Any
     models: Any
     opponents: Opponents | None
+    exploitability: Exploitability | None
     loop: LoopState
     test_stream: RandomStream
     state: RunState
@@ -198,6 +200,7 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         playing = collection.build(args, runner, mac, players.acting_mac, logger, like=like)
         playing.collect_by(collector_players)
         playing.opponents = opponents_of(args, teams, mac, players.acting_mac, runner, logger)
+        exploitability = exploitability_of(args, runner.spec, players.acting_mac, playing.opponents, logger)
         loop, test_stream = LoopState(), RandomStream(args.seed + TEST_SEED_OFFSET)
         state = RunState(logger.console_logger)
         # the first, under its first name: it waits for what is being played, which changes the others
@@ -232,6 +235,7 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         acting_mac,
         models,
         opponents,
+        exploitability,
         loop,
         test_stream,
         state,

@@ -201,6 +201,8 @@ class TrainingLoop:
         if parts.opponents is not None:
             for _ in self._played(with_averages(learners, parts.opponents.test(parts.runner, parts.test_stream))):
                 self._heed_signals()
+        if parts.exploitability is not None:
+            parts.exploitability.log(self.collection.t_env)
         state.testing = None
 
     def _played(self, rollouts: Iterator[Any]) -> Iterator[Any]:

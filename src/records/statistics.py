@@ -34,6 +34,8 @@ RUN = {
     "test_rating": "rating of the newest model, by its matches in tests (opponent_ratings); test_rating_<opponent>: of "
     "a past one",
     "test_rating_sigma": "standard deviation of the rating; test_rating_sigma_<opponent>: likewise",
+    "test_exploitability": "exact exploitability of the newest models, of small games of env=openspiel: what a player "
+    "gains in the mean by the best answer; test_exploitability_pool: of the average of the pool's past models",
     "cloning_loss": "loss of clone.py on the recorded actions; test_cloning_loss: on those held out",
     "cloning_accuracy": "share of the recorded actions that the policy would choose; test_cloning_accuracy: likewise",
     "<team>/<statistic>": "a statistic of one team of several (teams)",

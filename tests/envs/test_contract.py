@@ -14,6 +14,7 @@ from checkpoints.tree import load_tree, save_tree
 from envs import REGISTRY
 from envs.contract.declarations import spec_of
 from envs.contract.saving import state_or_none
+from envs.families import is_there
 from replays.drawing import draw
 from replays.plain import plain
 from standins import ROOT
@@ -87,7 +88,8 @@ VARIANTS = {
         for name in ("wall_jump", "soccer")
     ],
 }
-NAMES = [name for name in REGISTRY if not name.startswith(("sc2", "trackmania", "smaclite", "jax"))]  # not installed
+MISSING = ("sc2", "trackmania", "smaclite", "jax", *(() if is_there("pyspiel") else ("openspiel",)))
+NAMES = [name for name in REGISTRY if not name.startswith(MISSING)]
 CASES = [
     pytest.param(name, args, id=f"{name} {args.get('key', args.get('map_name', ''))} {k}")
     for name in NAMES

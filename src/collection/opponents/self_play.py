@@ -93,6 +93,15 @@ class SelfPlay:
         """Let the newest models play all groups."""
         self._play_as({})
 
+    def past_models(self) -> Iterator[str]:
+        """The past models by name, each while it plays all groups."""
+        try:
+            for name in self._pool.past:
+                self._play_as(dict.fromkeys(self._sides, name))
+                yield name
+        finally:
+            self.rest()
+
     def test(self, runner: Runner, stream: RandomStream) -> Iterator[None]:
         """Play what is left of the matches of a test, with its random numbers, and log the win rates.
 

@@ -93,6 +93,7 @@ TRAITS: dict[str, dict[str, str]] = {
         "light": "it can be made for a look at it at no cost",
         "live": "the arguments that may change over a run",
         "greedy_by": "the argument by which some episodes of training are greedy",
+        "exact": "a function of the arguments: the tree of a game whose exploitability is known, or None",
         "has_best": "the last infos of its episodes say what makes one the best",
         "streams": "its agents come and go within an episode",
     },

@@ -1,0 +1,1 @@
+"""Games of OpenSpiel (package open_spiel)."""
