@@ -11,6 +11,10 @@ def _play(words: list[str]) -> None:
         from cli.cross_play import cross
 
         cross(options)
+    elif options.best_response:
+        from cli.best_response import best_response
+
+        best_response(options)
     else:
         play(options)
 

@@ -37,7 +37,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "model of that step, also of a run's pool of opponents",
     )
     parser.add_argument(
-        "--episodes", type=number(1, 10**6, whole=True), help=f"--cross: of each pair (default: {EPISODES})"
+        "--episodes",
+        type=number(1, 10**6, whole=True),
+        help=f"--cross: of each pair; --best-response: of each test (default: {EPISODES})",
     )
     parser.add_argument(
         "--first",
@@ -59,7 +61,7 @@ def cross(options: argparse.Namespace) -> None:
 
     _check_options(options)
     settings = check_settings(options.words)
-    found = [_model_of(name, options) for name in options.cross]
+    found = [model_of(name, options) for name in options.cross]
     folder = Path(options.out) if options.out else _new_folder(Path(options.results))
     if options.out and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"--out={quoted(options.out)}: it is there already. Name a new folder.")
@@ -73,7 +75,13 @@ def cross(options: argparse.Namespace) -> None:
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    others = {"what": "a game", "config": "--config", "env_config": "--env-config"}
+    others = {
+        "what": "a game",
+        "best_response": "--best-response",
+        "steps": "--steps",
+        "config": "--config",
+        "env_config": "--env-config",
+    }
     for option, words in {**others, "record": "--record", "restart": "--restart"}.items():
         if getattr(options, option):
             raise ConfigError(f"--cross does not go with {words}.")
@@ -85,7 +93,7 @@ def _new_folder(results: Path) -> Path:
     return results / CROSS_PLAY / datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
 
 
-def _model_of(name: str, options: argparse.Namespace) -> tuple[FoundRun, Path, int]:
+def model_of(name: str, options: argparse.Namespace) -> tuple[FoundRun, Path, int]:
     """The run that is named, the folder of the models that has the chosen one, and its step."""
     from checkpoints.model_files import find_checkpoint
     from replays.best_model import find_model

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from cli.cross_play import CROSS_ONLY, add_options
+from cli import best_response, cross_play
 from cli.recorded_runs import add_plugins, recorded_config
 from envs.entities.adapter import EntityEnv
 from envs.entities.games import GAMES
@@ -54,9 +54,19 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         help="keep what you play in this folder, for clone.py; a recording that is there is added to",
     )
     parser.add_argument("--restart", action="store_true", help="play one episode after another until you quit")
-    add_options(parser)
+    cross_play.add_options(parser)
+    best_response.add_options(parser)
     add_plugins(parser)
     return parser.parse(argv)
+
+
+def refuse_alone(options: argparse.Namespace) -> None:
+    """Refuse options of --cross and --best-response without these. Raises: ConfigError: names what is missing."""
+    if options.steps is not None:
+        raise ConfigError("--steps needs --best-response RUN.")
+    for option in cross_play.CROSS_ONLY:
+        if getattr(options, option) is not None:
+            raise ConfigError(f"--{option} needs --cross RUN RUN.")
 
 
 def play(options: argparse.Namespace) -> None:
@@ -68,9 +78,7 @@ def play(options: argparse.Namespace) -> None:
     from cli.settings import check_settings
     from envs.entities.cli_runner import CliRunner
 
-    for option in CROSS_ONLY:
-        if getattr(options, option) is not None:
-            raise ConfigError(f"--{option} needs --cross RUN RUN.")
+    refuse_alone(options)
 
     settings = check_settings(options.words)
     named = not options.what or options.what in GAMES or ":" in options.what
