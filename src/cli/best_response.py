@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def best_response(options: argparse.Namespace) -> None:
-    """Train against a run's model in the place of each group, and print what each training has reached.
+    """Train against a run's model instead of each group, and print what each training has reached.
 
     Raises:
         ConfigError: options that do not go together, an unknown run or model, or no opposed groups.
