@@ -5,14 +5,15 @@ import json
 import re
 import shutil
 
+import numpy as np
 import pytest
-import torch as th
 
 import clone
 import play as door
 from cli.compose import compose_config
 from entity_runs import parts_of
-from experiment.recordings import read_recording
+from envs.recorded.episodes import joined, transitions
+from envs.recorded.formats import open_data
 from terminals import Typed, lines_of
 
 OWN = """
@@ -98,19 +99,27 @@ def test_what_cannot_be_played_is_refused(monkeypatch, capsys, tmp_path, words, 
 GAME = ["Count", "--seed", "4", "--restart", "--record"]
 
 
+def recorded(folder):
+    """The description, and the steps in which something was done."""
+    data = open_data(folder)
+    whole = joined(list(data.parts()))
+    done = transitions(whole)
+    return data.description, {key: value[done] for key, value in whole.items()}
+
+
 def test_what_is_played_is_recorded(monkeypatch, capsys, tmp_path):
     folder = tmp_path / "new" / "played"
     code, shown = played(monkeypatch, capsys, [*GAME, str(folder)], "3", "0", "6", "q")  # of 3, 1 and 6 beans
     assert (code, shown.err) == (0, "")
     assert f"Recorded: {folder} has 3 episodes, 3 steps." in shown.out
-    found = read_recording(folder)
-    assert (found.env, found.env_args["environment"]) == ("entities", "Count")
-    assert found.steps["episode"].tolist() == [0, 1, 2]
-    assert found.steps["entities/Bean/count"].flatten().tolist() == [3, 1, 6]
-    assert found.steps["actions"][:, 0, 0].tolist() == [3, 0, 6]
-    assert found.steps["avail_actions"][1, 0].nonzero().flatten().tolist() == [0, 1]
-    assert found.steps["reward"].flatten().tolist() == [1, 0, 1]
-    assert found.steps["terminated"].flatten().tolist() == [1, 1, 1]
+    about, steps = recorded(folder)
+    assert (about.env, about.env_args["environment"]) == ("entities", "Count")
+    assert steps["episode"].tolist() == [0, 1, 2]
+    assert steps["entities/Bean/count"].flatten().tolist() == [3, 1, 6]
+    assert steps["actions"][:, 0, 0].tolist() == [3, 0, 6]
+    assert steps["avail_actions"][1, 0].nonzero()[0].tolist() == [0, 1]
+    assert steps["reward"].flatten().tolist() == [1, 0, 1]
+    assert steps["terminated"].flatten().tolist() == [1, 1, 1]
 
 
 def test_episodes_are_added_to_a_recording_of_the_same_game(monkeypatch, capsys, tmp_path):
@@ -120,12 +129,12 @@ def test_episodes_are_added_to_a_recording_of_the_same_game(monkeypatch, capsys,
     for total in ("1 episode, 1 step", "2 episodes, 2 steps"):
         shown = played(monkeypatch, capsys, game, "4", "4", "q")[1]  # broken off after a step of two robots
         assert f"has {total}. " in shown.out
-    found = read_recording(tmp_path)
-    assert found.steps["episode"].tolist() == [0, 1]
-    assert found.steps["actions"].flatten().tolist() == [4, 4, 4, 4]
-    assert th.equal(found.steps["entities/Mine"][0], found.steps["entities/Mine"][1])
+    _, steps = recorded(tmp_path)
+    assert steps["episode"].tolist() == [0, 1]
+    assert steps["actions"].flatten().tolist() == [4, 4, 4, 4]
+    assert np.array_equal(steps["entities/Mine"][0], steps["entities/Mine"][1])
     code, shown = played(monkeypatch, capsys, ["Xor", "--record", str(tmp_path)], "q")
-    assert code == 2 and "is a recording of env=entities with" in shown.err and "Choose another folder" in shown.err
+    assert code == 2 and "is a recording of env_args=" in shown.err and "Choose another folder" in shown.err
     (tmp_path / "file").touch()
     code, shown = played(monkeypatch, capsys, ["Xor", "--record", str(tmp_path / "file")], "q")
     assert code == 2 and "recording.json cannot be read (Not a directory)" in shown.err
@@ -136,7 +145,7 @@ def test_ones_own_recording_is_cloned_from_everywhere_and_a_copy_is_not(monkeypa
     (tmp_path / "light.py").write_text(OWN)
     for choice in ("0", "1"):  # an episode each
         assert played(monkeypatch, capsys, ["light.py:Light", "--record", "mine"], choice)[0] == 0
-    assert read_recording("mine").env_args["environment"] == f"{tmp_path / 'light.py'}:Light"
+    assert open_data("mine").description.env_args["environment"] == f"{tmp_path / 'light.py'}:Light"
     shutil.copytree("mine", "theirs")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")

@@ -3,6 +3,7 @@
 import json
 import sys
 
+import numpy as np
 import pytest
 import torch as th
 
@@ -104,9 +105,11 @@ def test_the_option_plugin_names_it_too(tmp_path, marker, old):
 
 
 def recording_of(tmp_path, env, env_args):
-    header = {"format": "muster-recording", "version": 1, "env": env, "env_args": env_args}
+    header = {"format": "muster-recording", "version": 2, "env": env, "env_args": env_args}
+    header |= {"groups": {"agents": 1}, "episode_limit": 1, "fields": {}, "decisions": {}}
     put(tmp_path / "recording" / "recording.json", json.dumps(header))
-    th.save({"episode": th.tensor([0, 1])}, tmp_path / "recording" / "0.th")
+    ends = np.ones((2, 1), np.uint8)
+    np.savez(tmp_path / "recording" / "0.npz", episode=np.arange(2), terminated=ends, truncated=0 * ends)
 
 
 def test_a_recording_imports_no_environment_unasked(tmp_path, marker, capsys):
