@@ -55,7 +55,7 @@ class TrainingLoop:
         self._rare_infos = RareInfos(parts.runner, self.console)
         self._vitals = Vitals(parts.runner.spec, parts.diagnostics, args.log_interval)
         self._freed_memory = FreedMemory()
-        self._tracing = Tracing(args, saver.folder, self.console)
+        self._tracing = Tracing(args, lambda: saver.folder, self.console)
         self._training, self._callbacks = Training(args, parts, logger, saver), parts.callbacks
         self._updates = Updates(args, parts, logger, self._training)
         self._summaries = Summaries(args, parts, logger, self._updates, self._vitals)

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
@@ -24,14 +24,16 @@ class Tracing:
 
     Args:
         args: the config.
-        folder: of the run; where it is not open, nothing is recorded.
+        folder: of the run; where it is not open, nothing is recorded. It is looked at with `profile: trace` only.
     """
 
-    def __init__(self, args: SimpleNamespace, folder: RunFolder, console: logging.Logger):
+    def __init__(self, args: SimpleNamespace, folder: Callable[[], RunFolder], console: logging.Logger):
         self._args, self._console = args, console
-        self._folder, self._path = folder, folder.path / TRACES
-        wanted = args.trace_at if args.profile == "trace" else ()
-        self._wanted = sorted({at for at in wanted if not (self._path / name_of(at)).exists()})
+        self._wanted: list[int] = []
+        if args.profile == "trace":
+            self._folder = folder()
+            self._path = self._folder.path / TRACES
+            self._wanted = sorted({at for at in args.trace_at if not (self._path / name_of(at)).exists()})
         self._at = self._rounds = 0
         self._profiler: Any = None
         self._within = ExitStack()

@@ -20,7 +20,7 @@ CONSOLE = RecordingLogger().console_logger
 
 def tracing(folder, at, rounds=1):
     args = SimpleNamespace(profile="trace", trace_at=at, trace_rounds=rounds, device="cpu", acting_device="cpu")
-    return Tracing(args, folder, CONSOLE)
+    return Tracing(args, lambda: folder, CONSOLE)
 
 
 def opened(tmp_path):
