@@ -114,10 +114,11 @@ def test_after_the_data_a_run_plays_on_with_the_same_buffer(played, tmp_path):
     assert {int(row[0]) for row in rows if row[3] == "test_return_mean"} >= {1, 21, 42}
 
 
-def test_a_trial_of_data_fills_the_buffer_and_learns(played, tmp_path, capsys):
-    words = f"with {SETTINGS} test_nepisode=0 dataset={played / 'whole'} local_results_path={tmp_path / 'r'}"
-    run_words(f"--config=qmix --env-config=recorded --validate {words}")
+def test_a_trial_of_data_fills_the_buffer_and_learns(played, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_words(f"--config=qmix --env-config=recorded --validate with batch_size=4 dataset={played / 'whole'}")
     assert "Nothing is played: the data are learned from." in capsys.readouterr().out
+    assert not any(tmp_path.iterdir())
 
 
 def test_an_evaluation_is_recorded(played, tmp_path):
