@@ -68,6 +68,7 @@ def test_its_cards_follow_its_files(root):
     assert [name for name, card in zip(live, cards, strict=True) if card is not no_update] == [
         "time",
         "doctor",
+        "ratings",
         "files",
     ]
 

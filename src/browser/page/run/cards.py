@@ -7,7 +7,7 @@ from typing import Any
 from dash import Dash
 
 from browser.page.parts.context import Context
-from browser.page.run import console, curves, data, doctor, facts, files, inside, notes
+from browser.page.run import console, curves, data, doctor, facts, files, inside, notes, ratings
 from browser.page.run.request import RunRequest
 
 
@@ -43,6 +43,7 @@ CARDS = (
     Card("config", facts.config),
     Card("data", data.draw),
     Card("curves", curves.draw, register=curves.register),
+    Card("ratings", ratings.draw, ratings.follows),
     Card("inside", inside.draw, inside.follows),
     Card("notes", notes.draw, register=notes.register),
     Card("console", console.draw, register=console.register),
