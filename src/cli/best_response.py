@@ -43,7 +43,7 @@ def best_response(options: argparse.Namespace) -> None:
     from cli.settings import check_settings
     from utils.config.merging import recursive_dict_update
 
-    for option in ("what", "cross", "config", "env_config", "record", "restart", "first", "out"):
+    for option in ("what", "cross", "config", "env_config", "record", "restart", "first", "replays", "out"):
         if getattr(options, option):
             words = "a game" if option == "what" else f"--{option.replace('_', '-')}"
             raise ConfigError(f"--best-response does not go with {words}.")

@@ -5,13 +5,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from records.cross_play import CROSS_PLAY, MOST_MODELS, Cell, Estimate, Matrix, Model, write_matrix
 from records.find_run import FoundRun, find_run
-from records.layout import MODELS, POOL
+from records.layout import MODELS, POOL, REPLAYS
 from utils.command_line import number
 from utils.console import fitted, terminal_width
 from utils.errors import ConfigError, MusterError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 WIDTH, CELL = 80, 12
 EPISODES = 100
 # its options beside --cross itself
-CROSS_ONLY = ("episodes", "first", "out")
+CROSS_ONLY = ("episodes", "first", "replays", "out")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +48,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="--cross: how many groups, or agents of a single group, the row's model plays (default: one group, or "
         "half of the agents); the column's plays the others",
     )
+    parser.add_argument(
+        "--replays",
+        type=number(1, 1000, whole=True),
+        metavar="N",
+        help="--cross: record the first N episodes of each pair, for replay.py and the page",
+    )
     parser.add_argument("--out", metavar="FOLDER", help="--cross: of the matrix (default: a new one among the results)")
 
 
@@ -62,16 +69,20 @@ def cross(options: argparse.Namespace) -> None:
     _check_options(options)
     settings = check_settings(options.words)
     found = [model_of(name, options) for name in options.cross]
-    folder = Path(options.out) if options.out else _new_folder(Path(options.results))
+    results, time = Path(options.results), datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
+    folder = Path(options.out) if options.out else results / CROSS_PLAY / time
     if options.out and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"--out={quoted(options.out)}: it is there already. Name a new folder.")
-    matrix = _played(found, options, settings)
+    recorders = _Recorders(results / REPLAYS, time, options.replays or 0)
+    matrix = _played(found, options, settings, recorders)
     try:
         write_matrix(matrix, folder)
     except OSError as error:
         raise MusterError(f"The matrix cannot be written in {folder}: {error.strerror}.") from None
     print("\n".join(lines_of(matrix)))
     print(f"\nMatrix: {folder}")
+    for path in recorders.paths():
+        print(f"Replay: {path}")
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -89,8 +100,33 @@ def _check_options(options: argparse.Namespace) -> None:
         raise ConfigError(f"--cross needs from 2 to {MOST_MODELS} runs; there are {len(options.cross)}.")
 
 
-def _new_folder(results: Path) -> Path:
-    return results / CROSS_PLAY / datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
+class _Recorders:
+    """The recorders of all pairs: each pair has a folder among the replays, named by the time and both numbers."""
+
+    def __init__(self, folder: Path, time: str, episodes: int):
+        self._folder, self._time, self._episodes = folder, time, episodes
+        self._made: list[Any] = []
+
+    def of(self, args: SimpleNamespace, kinds: Sequence[str], row: int, column: int) -> Any:
+        """That of a pair; None: nothing is recorded.
+
+        Args:
+            kinds: of all models, for the replays' algorithm.
+        """
+        from experiment.replay_recording import pair_recorder
+
+        if not self._episodes:
+            return None
+        folder = self._folder / f"cross_{self._time}_{row + 1}-{column + 1}"
+        names = f"{row + 1} {kinds[row]} and {column + 1} {kinds[column]}"
+        self._made.append(pair_recorder(args, folder, names, self._episodes, print))
+        return self._made[-1]
+
+    def paths(self) -> list[Path]:
+        """Of all replays so far. Says once why there are none."""
+        if reasons := {recorder.refusal for recorder in self._made if recorder.refusal}:
+            print(f"No replay was recorded: {', '.join(sorted(reasons))}.")
+        return [path for recorder in self._made for path in recorder.paths]
 
 
 def model_of(name: str, options: argparse.Namespace) -> tuple[FoundRun, Path, int]:
@@ -114,7 +150,10 @@ def model_of(name: str, options: argparse.Namespace) -> tuple[FoundRun, Path, in
 
 
 def _played(
-    found: Sequence[tuple[FoundRun, Path, int]], options: argparse.Namespace, settings: Mapping[str, Any]
+    found: Sequence[tuple[FoundRun, Path, int]],
+    options: argparse.Namespace,
+    settings: Mapping[str, Any],
+    recorders: _Recorders,
 ) -> Matrix:
     import torch as th
 
@@ -129,7 +168,8 @@ def _played(
         if spec is None:
             raise ConfigError(f"Cross-play does not go with runner={args.runner}, which is not built in.")
         places, episodes = Places.of(spec, options.first), options.episodes or EPISODES
-        play = CrossPlay(loaded, names, places, episodes)
+        recorder_of = partial(recorders.of, args, [str(one.args.name) for one in loaded])
+        play = CrossPlay(loaded, names, places, episodes, recorder_of)
         cells: list[Cell] = []
         for row in range(len(loaded)):
             cells += [play.play(row, column) for column in range(len(loaded))]

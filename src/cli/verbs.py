@@ -136,6 +136,8 @@ def verb_lines(by_verbs: bool) -> str:
     for name, verb in VERBS.items():
         if not verb.description or (not by_verbs and (verb.option or verb.program == COMMAND)):
             continue
-        lines[f"{name} {verb.argument}" if by_verbs else f"python src/{verb.program}.py {verb.argument}"] = verb.description
+        lines[f"{name} {verb.argument}" if by_verbs else f"python src/{verb.program}.py {verb.argument}"] = (
+            verb.description
+        )
     width = max(map(len, lines))
     return "".join(f"  {words:<{width}} {description}\n" for words, description in lines.items())

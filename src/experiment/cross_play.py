@@ -87,12 +87,21 @@ class CrossPlay:
         names: of their runs, for messages.
         places: who plays whom.
         episodes: of each pair.
+        recorder_of: (row, column) -> the recorder of that pair, or None.
 
     Raises:
         ConfigError: a model was trained on an environment with other fields, or the runner is not built in.
     """
 
-    def __init__(self, loaded: Sequence[LoadedRun], names: Sequence[str], places: Places, episodes: int):
+    def __init__(
+        self,
+        loaded: Sequence[LoadedRun],
+        names: Sequence[str],
+        places: Places,
+        episodes: int,
+        recorder_of: Callable[[int, int], Any],
+    ):
+        self._recorder_of = recorder_of
         self._macs, self._names, self._places, self._episodes = [one.mac for one in loaded], names, places, episodes
         runner, self._args = loaded[0].runner, loaded[0].args
         if not isinstance(runner, EpisodesRunner):
@@ -115,6 +124,7 @@ class CrossPlay:
         runner.setup(scheme=self._scheme, groups=self._groups, preprocess=self._preprocess, mac=mac)
         runner.load_environments_state(copy.deepcopy(self._start))
         played: list[tuple[float, float | None, float | None]] = []
+        runner.recorder = self._recorder_of(row, column)
         runner.on_match_episode = partial(_note, played, self._places.outcome)
         stream = RandomStream(self._args.seed + TEST_SEED_OFFSET)
         try:
@@ -122,7 +132,7 @@ class CrossPlay:
                 with stream.active(), th.no_grad():
                     runner.run(test_mode=True)
         finally:
-            runner.on_match_episode = None
+            runner.on_match_episode = runner.recorder = None
         returns, others, wins = zip(*played[: self._episodes], strict=True)
         return Cell(row, column, *(_estimate(values) for values in (returns, others, wins)))
 

@@ -41,6 +41,19 @@ def attach_recorder(args: SimpleNamespace, runner: Runner, mixer: Any, logger: L
     )
 
 
+def pair_recorder(
+    args: SimpleNamespace, folder: Path, names: str, episodes: int, warn: Callable[[str], None]
+) -> Recorder:
+    """Records the first episodes that models of several runs play together.
+
+    Args:
+        args: of the run whose environments they play in.
+        names: of the models, as the replays' algorithm.
+    """
+    header = {**_header(args), "algorithm": {"name": names}, "token": folder.name, "checkpoint_path": None}
+    return Recorder(folder, header, lambda t_env: True, episodes, OUTPUTS["q"], None, warn)
+
+
 def save_replay(args: SimpleNamespace, runner: Runner, logger: Logger) -> None:
     """Record where the replays are; without any, let the environment save its own, or log why there is none."""
     if not args.save_replay:

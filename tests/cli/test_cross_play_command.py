@@ -1,5 +1,6 @@
 """`play --cross`: what it plays, writes and prints, and what it refuses."""
 
+import json
 import re
 from pathlib import Path
 
@@ -105,6 +106,20 @@ def test_a_matrix_goes_among_the_results(results, capsys):
     assert code == 0
     (folder,) = (results / "cross_play").iterdir()
     assert f"Matrix: {folder}" in shown.out and read_matrix(folder).cells[0].returns.error is None
+
+
+def test_the_first_episodes_of_each_pair_are_recorded(results, capsys, tmp_path):
+    words = (1, 3, "--results", results, "--episodes", 3, "--out", tmp_path / "m", "--replays", 2)
+    code, shown = crossed(capsys, *words)
+    assert (code, shown.err) == (0, "")
+    paths = [Path(line.removeprefix("Replay: ")) for line in shown.out.splitlines() if line.startswith("Replay: ")]
+    assert len(paths) == 8 and all(path.parent.parent == results / "replays" for path in paths)
+    assert {path.parent.name.rpartition("_")[2] for path in paths} == {"1-1", "1-2", "2-1", "2-2"}
+    header, *steps, _ = [json.loads(line) for line in paths[2].read_text().splitlines()]
+    assert header["algorithm"] == {"name": "1 vdn and 2 ippo"} and len(steps) == 3
+    cells = cells_of(tmp_path / "m")
+    assert crossed(capsys, *words[:6], "--out", tmp_path / "plain")[0] == 0
+    assert cells_of(tmp_path / "plain") == cells
 
 
 @pytest.mark.parametrize(
