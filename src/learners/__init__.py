@@ -1,7 +1,7 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners import logged
-from learners.actor_critic_options import ACTOR_CRITIC, COMA, COMMFORMER, DOP, EOI, LICA, PPO, RIIT, TRPO
+from learners.actor_critic_options import ACTOR_CRITIC, COMA, COMMFORMER, DOP, EOI, ICQ, LICA, PPO, RIIT, TRPO
 from learners.off_policy_options import CONSERVATIVE, DETERMINISTIC, IMPLICIT, SOFT, TRUNCATED, WITHOUT_TARGETS
 from learners.options import (
     DOUBLE_Q,
@@ -84,6 +84,20 @@ REGISTRY.declare(
     reads=("batch_size",),
     logs=logged.DOP,
     options=DOP,
+)
+REGISTRY.declare(
+    "icq_learner",
+    "learners.icq_learner:ICQLearner",
+    "ICQ: values and policies of the data's actions only, the better ones more, from data sets",
+    kind="actor-critic",
+    learns_from="pi_logits",
+    values="own_actions",
+    mixes=("chosen_values",),
+    mixers=("linear",),
+    controllers=("basic_mac",),
+    buffers=("episodes",),
+    logs=logged.ICQ,
+    options=ICQ,
 )
 REGISTRY.declare(
     "pqn_learner",

@@ -276,6 +276,18 @@ DOP = {
         False, "the policies' loss weighs agents by k_i(s) divided by their sum (PyMARL2); False: by k_i(s)"
     ),
 }
+ICQ = {
+    **TARGETS,
+    **MIXER,
+    "critic": CRITIC,
+    "critic_lr": CRITIC_LR,
+    "icq_value_temperature": Option(
+        1000.0, "targets are weighed in proportion to exp(Q / this): the smaller, the more the best count", above=0
+    ),
+    "icq_advantage_temperature": Option(
+        0.1, "actions are cloned in proportion to exp(A / this): the smaller, the more the best count", above=0
+    ),
+}
 COMMFORMER = {
     **PPO,
     "edge_interval": Option(5, "one of so many updates moves the graph, and nothing else", at_least=2, at_most=STEPS),

@@ -2,20 +2,16 @@
 
 import torch as th
 
-from learners.base import BaseLearner
 from learners.coma_learner import advantages_of, policy_gradient_loss
+from learners.decomposed import DecomposedActorCritic
 from learners.figures import Averages, Figure, figure
 from learners.q_targets import SMALLEST, gather_actions, lambda_returns, masked_mean, mix, policies
-from learners.targets import last_update
-from modules.critics import REGISTRY as critic_REGISTRY
-from modules.mixers import build_mixer
 from utils.rl_utils import build_target_q, rewards_of, terminations, valid_transitions
-from utils.tensors.optimisers import build_optimiser
 from utils.timing import timed
 
 
-class DOPLearner(BaseLearner):
-    """Stochastic policies of agents whose values a mixer adds up: Q_tot(s, u) = sum_i k_i(s) Q_i(s, o_i, u_i) + b(s).
+class DOPLearner(DecomposedActorCritic):
+    """`DecomposedActorCritic` with a critic that learns from old episodes, too.
 
     The critic learns tree-backup targets from `off_batch_size` episodes, which may be old, and TD(lambda) targets from
     newer ones. Policies learn from the newest, each by its own value: g = <k_i(s) A_i grad log pi_i>.
@@ -23,19 +19,6 @@ class DOPLearner(BaseLearner):
     A sample's parts are those of the buffer `on_off`: episodes for TD(lambda), if any, old ones, the newest. Without
     the first, TD(lambda) is learned from the newest.
     """
-
-    last_target_update_step = last_update()
-
-    def __init__(self, mac, scheme, logger, args):
-        super().__init__(mac, scheme, logger, args)
-        critic, mixer = critic_REGISTRY[self.args.critic](scheme, self.args), build_mixer(self.args.mixer, self.args)
-        self.critic, self.target_critic = self.add_network("critic", critic)
-        self.mixer, self.target_mixer = self.add_network("mixer", mixer)
-        self.agent_optimiser = build_optimiser(list(mac.parameters()), self.args.lr, self.args)
-        of_values = [*self.critic.parameters(), *self.mixer.parameters()]
-        self.critic_optimiser = build_optimiser(of_values, self.args.critic_lr, self.args)
-        self.optimisers = {"agent_opt": self.agent_optimiser, "critic_opt": self.critic_optimiser}
-        self.critic_training_steps = 0
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """The critic's steps, then one of the policies by the new critic; now and then, a new target critic."""

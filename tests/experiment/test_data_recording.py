@@ -143,6 +143,8 @@ def test_after_a_fault_an_episode_is_cut_and_the_next_is_another(tmp_path):
     batch.update({"obs": th.arange(6.0).view(1, 6, 1, 1).expand(1, 6, 2, 1)}, ts=slice(0, 6))
     batch.data.transition_data["filled"][0, 2] = 0
     recorder.take(batch)
+    (waiting,) = recorder.state_dict()["chunks"]
+    assert waiting["obs"][:, 0, 0].tolist() == [3, 4]  # the episode that was lost is written
     batch["filled"].fill_(1)
     batch.data.transition_data["filled"][0, 0] = 0  # a test has dropped what was being played
     batch.update({"obs": 10 + th.arange(6.0).view(1, 6, 1, 1).expand(1, 6, 2, 1)}, ts=slice(0, 6), mark_filled=False)

@@ -12,6 +12,9 @@ from helpers import fill, make_args, random_batch
 from learners import REGISTRY
 from learners.bc_learner import BCLearner
 from learners.cql_learner import CQLLearner
+from learners.icq_learner import ICQLearner, mean_one
+from learners.q_targets import policies
+from modules.critics import REGISTRY as CRITICS
 from off_policy import (
     DDPG,
     SAC,
@@ -219,6 +222,78 @@ def test_what_these_learners_do_not_take():
         implicit_learner(deviation="none", squash="tanh")
     with pytest.raises(ConfigError, match="clones all agents at once"):
         implicit_learner(update_order="sequential")
+
+
+def test_weights_are_one_in_the_mean_of_what_counts():
+    x = th.tensor([[[1.0, 700.0], [2.0, 1e9]], [[3.0, 700.0], [-5.0, 0.0]]])
+    mask = th.tensor([[[1.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]]])
+    found = mean_one(x, mask)
+    powers = np.exp([1.0, 2.0, 3.0])
+    assert found[..., 0].flatten().tolist() == pytest.approx([*(3 * powers / powers.sum())[[0, 1, 2]], 0])
+    assert found[..., 1].flatten().tolist() == [1, 0, 1, 0]
+    assert mean_one(x, 0 * mask).abs().max() == 0
+
+
+def icq_learner():
+    batch = random_batch([3, 5], 6, ["terminated", "truncated"])
+    args = make_args(
+        **{**REGISTRY.entry("icq_learner").defaults, **CRITICS.entry("own_actions").defaults},
+        agent_output_type="pi_logits",
+        mixer="linear",
+        critic="own_actions",
+        rnn_hidden_dim=8,
+        learner_log_interval=1,
+        gamma=0.9,
+        action_selector="multinomial",
+        epsilon_start=0.0,
+        epsilon_finish=0.0,
+    )
+    args.icq_value_temperature, args.icq_advantage_temperature, args.critic_hidden_dim = 0.5, 0.3, 8
+    mac = BasicMAC(batch.scheme, batch.groups, args)
+    fill(mac.parameters())
+    learner = ICQLearner(mac, batch.scheme, RecordingLogger(), args)
+    for number, network in enumerate((learner.critic, learner.mixer, learner.target_critic, learner.target_mixer)):
+        fill(network.parameters(), seed=number + 1)
+    return learner, batch
+
+
+def test_icq_by_numpy():
+    learner, batch = icq_learner()
+    valid = valid_transitions(batch)[..., 0].numpy()
+    with th.no_grad():
+        pi = policies(learner, batch).double().numpy()
+        values, of_target = (net(batch).double().numpy() for net in (learner.critic, learner.target_critic))
+        state = batch["state"]
+        counts = learner.mixer.k(state).double().numpy()
+
+        def mixed(mixer, of_agents):
+            return mixer(th.as_tensor(of_agents).float(), state)[..., 0].double().numpy()
+
+        taken = np.take_along_axis(values, batch["actions"].numpy(), axis=3)[..., 0]
+        target_taken = np.take_along_axis(of_target, batch["actions"].numpy(), axis=3)[..., 0]
+        q_tot, joint = mixed(learner.mixer, taken), mixed(learner.target_mixer, target_taken)
+        expected = mixed(learner.target_mixer, (pi * of_target).sum(-1))
+    reward, terminated = (batch[key][..., 0].double().numpy() for key in ("reward", "terminated"))
+    places = [(b, t) for b, t in zip(*valid.nonzero(), strict=True)]
+    # the episode that was cut off continues with what the policies make of its closing state
+    after = {(b, t): joint[b, t + 1] if (b, t + 1) in places else expected[b, t + 1] for b, t in places}
+    continuing = [place for place in places if not terminated[place]]
+    scale = np.mean([np.exp(after[place] / 0.5) for place in continuing])
+    errors = []
+    for place in places:
+        following = 0 if terminated[place] else np.exp(after[place] / 0.5) / scale * after[place]
+        errors.append(q_tot[place] - reward[place] - 0.9 * following)
+    terms = []
+    for agent in range(taken.shape[2]):
+        advantages = {p: taken[(*p, agent)] - (pi[p][agent] * values[p][agent]).sum() for p in places}
+        own_scale = np.mean([np.exp(a / 0.3) for a in advantages.values()])
+        for p, advantage in advantages.items():
+            likely = pi[p][agent][batch["actions"].numpy()[p][agent, 0]]
+            terms.append(counts[p][agent] * np.exp(advantage / 0.3) / own_scale * np.log(likely))
+    learner.train(batch, 10, 1)
+    found = learner.logger.last()
+    assert found["critic_loss"] == pytest.approx(np.mean(np.square(errors)), rel=1e-4)
+    assert found["pg_loss"] == pytest.approx(-np.mean(terms), rel=1e-4)
 
 
 @pytest.mark.parametrize("agent", ["rnn", "ff"])
