@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from test_recording_files import steps, written
 
 from envs.recorded.description import EPISODE
 from envs.recorded.formats import open_data
 from envs.recorded.minari_data import write_minari
 from envs.recorded.quality import quality_of
 from envs.recorded.vault import write_vault
+from recorded_steps import steps, written
 from utils.errors import ConfigError
 
 minari = pytest.importorskip("minari")
