@@ -198,7 +198,7 @@ REGISTRY.declare(
     takes=("continuous", "branches", "other_actions"),
     agents=("mat", "mat_dec", "mat_dec_actions", "commformer", "commformer_graph"),
     critics=("trunk",),
-    learners=("ppo_learner", "a2c_learner", "commformer_learner"),
+    learners=("ppo_learner", "a2c_learner", "commformer_learner", "bc_learner"),
     reads=("test_greedy", "critic"),
     values=True,
     options={

@@ -278,7 +278,7 @@ REGISTRY.declare(
     takes=("agent_rewards", "continuous", "branches", "other_actions", "entities"),
     mixes=("nothing",),
     buffers=("episodes",),
-    controllers=("policy_mac", "entity_mac"),
+    controllers=("policy_mac", "entity_mac", "mat_mac", "actor_mac"),
     logs=logged.BC,
     options={},
 )

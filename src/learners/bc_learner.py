@@ -6,6 +6,7 @@ from learners.base import BaseLearner
 from learners.figures import figure
 from learners.likelihood import likelihood
 from learners.q_targets import masked_mean
+from utils.errors import ConfigError
 from utils.rl_utils import valid_transitions
 from utils.tensors.optimisers import build_optimiser
 
@@ -15,6 +16,10 @@ class BCLearner(BaseLearner):
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
+        if getattr(mac, "deterministic", False):
+            raise ConfigError(
+                "deviation=none: cloning needs probabilities of actions. Use deviation=parameter, or td3_bc."
+            )
         self.optimiser = self.optimisers["agent_opt"] = build_optimiser(list(mac.parameters()), self.args.lr, self.args)
 
     def train(self, batch, t_env: int, episode_num: int) -> None:

@@ -88,7 +88,7 @@ VARIANTS = {
         for name in ("wall_jump", "soccer")
     ],
 }
-MISSING = ("sc2", "trackmania", "smaclite", "jax", *(() if is_there("pyspiel") else ("openspiel",)))
+MISSING = ("sc2", "trackmania", "smaclite", "jax", "recorded", *(() if is_there("pyspiel") else ("openspiel",)))
 NAMES = [name for name in REGISTRY if not name.startswith(MISSING)]
 CASES = [
     pytest.param(name, args, id=f"{name} {args.get('key', args.get('map_name', ''))} {k}")

@@ -220,6 +220,8 @@ def test_the_expectile_of_two_values_by_hand():
 def test_what_these_learners_do_not_take():
     with pytest.raises(ConfigError, match="needs probabilities of actions: deviation=parameter"):
         implicit_learner(deviation="none", squash="tanh")
+    with pytest.raises(ConfigError, match="cloning needs probabilities of actions"):
+        make_learner(deviation="none", squash="tanh", learner="bc_learner")
     with pytest.raises(ConfigError, match="clones all agents at once"):
         implicit_learner(update_order="sequential")
 
