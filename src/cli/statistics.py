@@ -47,7 +47,7 @@ def is_described(name: str, learner: str, env: str) -> bool:
     of_all = {*EPISODES, *RUN} - {f"<number>{MEAN}", "<team>/<statistic>"}
     own = {*of_all, *_logs()[learner], *INTRINSIC, *(f"{key}{MEAN}" for key in about(env).figures)}
     plain = name.removeprefix(TEST)
-    return any(_pattern(key).fullmatch(one) for key in own for one in (plain, plain.rpartition("/")[2]))
+    return any(_pattern(key).fullmatch(one) for key in own for one in (name, plain, plain.rpartition("/")[2]))
 
 
 def _logs(parts: Registry = learners) -> dict[str, dict[str, str]]:

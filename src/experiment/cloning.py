@@ -119,7 +119,8 @@ class Examples:
 
 def _sees_single_steps(mac: Any, args: SimpleNamespace) -> bool:
     """Whether what a policy does depends on the present step alone."""
-    return controller(mac).memoryless and not getattr(args, "obs_last_action", False)
+    sees_last = "obs_last_action" in vars(args) and args.obs_last_action
+    return controller(mac).memoryless and not sees_last
 
 
 def _episodes(data: DataSet, players: Any) -> EpisodeBatch:
