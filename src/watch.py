@@ -69,6 +69,7 @@ def play(
     changes = {
         "evaluate": True,
         "run_name": "",
+        "record_data": "",
         "save_replay": True,
         "checkpoint_path": str(models),
         "load_step": step,

@@ -107,6 +107,8 @@ def _trained(
             "checkpoint_path": "",
             "load_step": 0,
             "run_name": "",
+            "record_data": "",
+            "dataset": "",
             "local_results_path": folder,
             "t_max": steps,
             "test_interval": max(1, steps // TESTS),

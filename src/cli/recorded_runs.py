@@ -61,6 +61,7 @@ def playing_config(found: "FoundRun", models: Path, step: int, given: Mapping[st
     played = {
         "evaluate": True,
         "run_name": "",
+        "record_data": "",  # test episodes do not belong to what the run has recorded
         "checkpoint_path": str(models),
         "load_step": step,
         "local_results_path": str(found.results),

@@ -12,7 +12,7 @@ from checks.side_effects import statement_of
 from components.episode_batch import EpisodeBatch
 from components.storage import storage_dtype
 from envs.contract.fields import ENDS, EnvSpec, FieldSpec, pymarl_spec
-from envs.recorded.description import EPISODE, description_of
+from envs.recorded.description import EPISODE, Description
 from envs.recorded.episodes import Steps, joined
 from envs.recorded.recording import RecordingWriter
 from records.own_marks import mark
@@ -30,7 +30,7 @@ def _writer_of(
     kept = {key: value for key, value in env_args.items() if key not in NOT_RECORDED}
     kept = lasting({"env": env, "env_args": kept})["env_args"]
     statement = statement_of({"env": env, "env_args": kept})
-    return RecordingWriter(folder, description_of(spec, extras, env, kept), lambda: mark(Path(folder), statement))
+    return RecordingWriter(folder, Description(spec, extras, env, kept), lambda: mark(Path(folder), statement))
 
 
 class DataRecorder:

@@ -121,6 +121,14 @@ def test_a_trial_of_data_fills_the_buffer_and_learns(played, tmp_path, capsys, m
     assert not any(tmp_path.iterdir())
 
 
+def test_playing_a_run_that_recorded_adds_nothing_to_its_data(played, capsys):
+    before = quality_of(open_data(played / "whole")).digest
+    (run,) = (path for path in (played / "r" / "runs").iterdir() if path.name.startswith("qmix"))
+    run_words(f"--evaluate={run}")
+    assert "return" in capsys.readouterr().out
+    assert quality_of(open_data(played / "whole")).digest == before
+
+
 def test_an_evaluation_is_recorded(played, tmp_path):
     (models,) = (path for path in (played / "r" / "models").iterdir() if path.name.startswith("qmix"))
     run_words(

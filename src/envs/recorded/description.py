@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from math import prod
 from typing import Any
 
@@ -56,7 +56,9 @@ class Description:
         }
 
 
-def described(where: str, said: Mapping[str, Any], env: str = "", env_args: Mapping[str, Any] | None = None):
+def described(
+    where: str, said: Mapping[str, Any], env: str = "", env_args: Mapping[str, Any] | None = None
+) -> Description:
     """The description that `as_json` gave; `where` names the file in messages.
 
     Raises:
@@ -79,15 +81,18 @@ def described(where: str, said: Mapping[str, Any], env: str = "", env_args: Mapp
     plain = sizes.items() if isinstance(sizes, Mapping) else ()
     info = {key: tuple(value) if isinstance(value, list) else value for key, value in plain if _is_size(value)}
     spec = EnvSpec(own["fields"], dict(groups), limit, bool(said.get("declared")), info)
-    made = Description(spec, own["decisions"], env, env_args)
+    return bounded(where, Description(spec, own["decisions"], env, env_args))
+
+
+def bounded(where: str, made: Description) -> Description:
+    """Refuse a description of steps larger than any environment's, before anything is allocated.
+
+    Raises:
+        ConfigError: names the file, `where`.
+    """
     if sum(map(prod, made.arrays.values())) > LARGEST_STEP:
         raise ConfigError(f"{where}: a step has more than {LARGEST_STEP} numbers.")
     return made
-
-
-def description_of(spec: EnvSpec, decisions: Mapping[str, FieldSpec], env: str, env_args: Mapping[str, Any]):
-    """Of the data that a run records."""
-    return Description(replace(spec, fields=dict(spec.fields)), dict(decisions), env, env_args)
 
 
 def _plain(field: FieldSpec) -> dict[str, Any]:

@@ -27,6 +27,8 @@ FORMAT, VERSION, HEADER = "muster-recording", 2, "recording.json"
 LONGEST_HEADER = 2**20
 # bytes of the arrays of a part
 LARGEST_PART = 2**31
+# kinds of NumPy's types: truth values, whole numbers, floats
+NUMBERS = "biuf"
 
 
 class Recording:
@@ -59,6 +61,8 @@ class Recording:
             found = steps[key].shape if key in steps else None
             if found != (count, *shape):
                 raise ConfigError(f"{path} is damaged: {quoted(key)} has the shape {found}, not {(count, *shape)}.")
+            if steps[key].dtype.kind not in NUMBERS:
+                raise ConfigError(f"{path} is damaged: {quoted(key)} has no numbers but {steps[key].dtype}.")
         return {key: steps[key] for key in (EPISODE, *expected)}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from envs.contract.fields import AGENTS, EnvSpec, FieldSpec, with_env_info
 from envs.contract.optional import require
-from envs.recorded.description import EPISODE, Description
+from envs.recorded.description import EPISODE, Description, bounded
 from envs.recorded.episodes import Steps, begins, gathered, transitions
 from utils.errors import ConfigError
 from utils.files.regular_files import read_regular
@@ -82,7 +82,7 @@ class Vault:
             "reward": FieldSpec("outcome", group=None if self._common else AGENTS),
         }
         spec = EnvSpec(fields, {AGENTS: agents}, self._longest())
-        return Description(with_env_info(spec), {}, env_args={})
+        return bounded(str(self.folder), Description(with_env_info(spec), {}, env_args={}))
 
     def _choices(self) -> int:
         highest = (int(self._read("actions", a, b).max()) for a, b in self._pieces())

@@ -101,6 +101,14 @@ def test_a_part_larger_than_any_that_is_written_is_not_read(tmp_path, monkeypatc
         quality_of(open_data(folder))
 
 
+def test_texts_are_no_numbers(tmp_path):
+    folder = tmp_path / "d"
+    written(folder, steps([3]))
+    np.savez(folder / "0.npz", **(steps([3]) | {"reward": np.array([["a"]] * 4)}))
+    with pytest.raises(ConfigError, match="reward has no numbers but <U1"):
+        quality_of(open_data(folder))
+
+
 def test_pickles_are_not_loaded(tmp_path):
     folder = tmp_path / "d"
     written(folder, steps([3]))
