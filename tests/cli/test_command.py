@@ -73,7 +73,7 @@ def test_a_python_without_the_packages_is_told_which_one_has_them(tmp_path):
     """By every program, in one sentence, and not by a traceback."""
     venv.create(tmp_path / "bare", symlinks=True, with_pip=False)
     programs = sorted(path.name for path in SRC.glob("*.py") if path.name not in ("run.py", "command.py"))
-    assert len(programs) == 13
+    assert len(programs) == 14
     words = {"play.py": ["MineSweeper"], "replay.py": ["x", "--gif=x.gif"], "clone.py": ["x"]}
     words["convert.py"] = ["x", "--config=iqn", "--env-config=racing"]
     words |= {"watch.py": ["latest"], "diagnose.py": ["latest"], "browse.py": ["."], "report.py": ["."]}
