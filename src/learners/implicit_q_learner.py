@@ -18,8 +18,8 @@ LARGEST_WEIGHT = 100.0
 class ImplicitQLearner(OffPolicyLearner):
     """Values of states are an upper expectile of those of the data's actions, and the policy clones the better ones.
 
-    V learns L(min_e Q'_e(s, a) - V(s)), L(u) = |expectile - 1(u < 0)| u^2 (eq. 5); Q learns r + gamma V(s') (eq. 6);
-    the policy exp(advantage_weight (min_e Q'_e(s, a) - V(s))) log pi(a | s) (eq. 7).
+    V learns L(min_e Q'_e(s, a) - V(s)), where L(u) is u^2 times expectile, or times 1 - expectile if u < 0 (eq. 5); Q
+    learns r + gamma V(s') (eq. 6); the policy exp(advantage_weight (min_e Q'_e(s, a) - V(s))) log pi(a | s) (eq. 7).
     """
 
     def __init__(self, mac, scheme, logger, args):
