@@ -46,9 +46,9 @@ def validate(args: SimpleNamespace, parts: Parts, logger: Logger) -> dict[str, f
         parts.collection.close()
     figures["megabytes"] = _megabytes()
     speed = figures["steps_per_second"]
-    said = "Nothing is played: the data are learned from." if batch is None else f"Playing: {speed:,.0f} steps/s."
-    console.info(said)
-    playing, learning = args.t_max / speed if batch is not None else 0.0, 0.0
+    plays = parts.fill is None
+    console.info(f"Playing: {speed:,.0f} steps/s." if plays else "Nothing is played: the data are learned from.")
+    playing, learning = args.t_max / speed if plays else 0.0, 0.0
     for team in parts.learning:
         update = figures[f"{team.name}/seconds_per_update".lstrip("/")]
         updates = figures[f"{team.name}/updates_per_step".lstrip("/")] * args.t_max

@@ -179,7 +179,7 @@ def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset, oth
 def test_no_part_is_forgotten(tmp_path):
     parts = trained(tmp_path, "q_learner", {"runner": "episodes"}, seed=1, rollouts=0)
     # what plays is saved by the collection, which is "acting" in checkpoints; data are in the buffers
-    in_others = {"runner", "fill"}
+    in_others = {"runner", "fill", "exploitability"}
     own = {field.name for field in fields(Parts)} - in_others - {"state", "teams", "models", "collection"} | {
         "acting",
         "dataset",

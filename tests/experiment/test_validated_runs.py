@@ -82,7 +82,7 @@ def test_collectors_play_while_the_learner_learns(monkeypatch, caplog, collectio
     with caplog.at_level("INFO"):
         validation.validate(
             make_args(collection=collection, t_max=900),
-            Mock(learning=[team]),
+            Mock(learning=[team], fill=None),
             Logger(logging.getLogger("test.validation")),
         )
     assert f"Time: about {expected} for 900 steps" in caplog.text

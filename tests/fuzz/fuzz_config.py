@@ -72,6 +72,7 @@ if __name__ == "__main__":
         "pettingzoo",
         "jax",
         "skirmish_maps",
+        "recorded",
     )  # what they play is not named, or not here
     ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith(OTHERS)]
     with tempfile.TemporaryDirectory() as folder:
