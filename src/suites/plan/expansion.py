@@ -120,8 +120,8 @@ def run_id(point: Point, config: Mapping[str, Any], defaults: Mapping[str, Any])
         apart["env_args"] = {key: value for key, value in arguments.items() if (key, value) != FIRST_RULES}
     if isinstance(below := apart.get("collectors"), Mapping):
         apart["collectors"] = {key: value for key, value in below.items() if key not in PLACES}
-    # a run's name; the folder of results may have moved
-    apart["branch_from"] = os.path.basename(apart.get("branch_from", ""))
+    if "branch_from" in apart:  # a run's name; the folder of results may have moved
+        apart["branch_from"] = os.path.basename(apart["branch_from"])
     kept = {key: value for key, value in apart.items() if key not in defaults or value != defaults[key]}
     text = json.dumps(with_former_names(kept), sort_keys=True, default=repr)
     digest = hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]
