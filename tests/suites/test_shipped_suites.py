@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 COUNTS = {
     "paper_smac": 23 * 7 * 5,
     "skirmish_quick": 3 * 2 * 3,
+    "skirmish_data": 2 * 3,
     "epymarl_benchmark": 9 * 20 * 5,
     "pymarlzoo_benchmark": 18 * 8 * 5,
     "muster_benchmark": (6 * 12 - 1) * 3,
@@ -68,7 +69,7 @@ def test_presets_of_families_are_what_the_benchmark_runs(preset, algorithm, task
 
 def test_the_files_of_the_page_are_ones(tmp_path):
     page = (ROOT / "docs" / "suites.md").read_text()
-    suite, search, learning, slurm, cluster = re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
+    suite, search, learning, *others, slurm, cluster = re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
     (workers,) = yaml.safe_load(cluster)["spec"]["rayClusterSpec"]["workerGroupSpecs"]
     assert workers["template"]["spec"]["volumes"][0]["name"] == "results"
     path = tmp_path / "rates.yaml"
@@ -86,3 +87,8 @@ def test_the_files_of_the_page_are_ones(tmp_path):
     path.write_text(suite.replace("seeds: 5", "seeds: 1") + learning)
     suite = read_suite(path)
     assert suite.learning and len(checked_search(suite, suite.learning)) == 3 * 2
+    assert len(others) == 2
+    for one in others:  # per_minute, pbt
+        path.write_text("algorithms: ippo\nenvironments: two_step\n" + one)
+        suite = read_suite(path)
+        assert suite.learning and len(checked_search(suite, suite.learning)) == 1
