@@ -15,6 +15,8 @@ from utils.own_modules import DOORS, PREFIX
 VARIABLE = "MUSTER_COMMAND"
 # options of main.py that are verbs of the command
 VERBS_OF_MAIN = ("resume", "evaluate", "list", "export")
+# programs whose verb is another word: `data.py` would hide a user's module of that name
+OTHER_VERBS = {"data_set": "data"}
 DISTRIBUTION = "muster-marl"
 
 _PROGRAMS = "|".join(name for name in DOORS if name not in ("run", "command"))
@@ -77,7 +79,7 @@ def _by_verb(found: re.Match, word: str) -> str:
         return f"{word} browse{' ' if found[0].endswith('=') else ''}"
     if found["verb"]:
         return f"{word} {found['verb']} "
-    return word if found["program"] == "main" else f"{word} {found['program']}"
+    return word if found["program"] == "main" else f"{word} {OTHER_VERBS.get(found['program'], found['program'])}"
 
 
 def _as_extra(found: re.Match) -> str:
