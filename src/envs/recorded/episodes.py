@@ -31,17 +31,13 @@ def rows_and_columns(episode: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def transitions(steps: Steps) -> np.ndarray:
-    """The steps from which a transition leads, bool `[N]`.
+    """The steps from which a transition leads, bool `[N]`: all but the last of episodes, and those that terminate.
 
-    Nothing was done in a closing state. What the last action of an episode led to that was cut off is not known
-    without one; a terminated episode needs none.
+    The last step of an episode is its closing state, in which nothing was done, or one of which nobody knows what its
+    action led to; only a termination needs no step behind it.
     """
-    episode = steps[EPISODE]
-    terminated = steps["terminated"].reshape(-1) != 0
-    ended = terminated | (steps["truncated"].reshape(-1) != 0)
-    first, last = begins(episode), np.append(begins(episode)[1:], True)[: len(episode)]
-    closing = np.append(False, ended[:-1])[: len(episode)] & ~first
-    return ~closing & (terminated | ~last)
+    last = np.append(begins(steps[EPISODE])[1:], True)[: len(steps[EPISODE])]
+    return (steps["terminated"].reshape(-1) != 0) | ~last
 
 
 def gathered(chunks: Iterator[Steps], size: int) -> Iterator[Steps]:

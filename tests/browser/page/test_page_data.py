@@ -42,6 +42,7 @@ def test_a_run_that_played_shows_none(tmp_path):
         {"return_counts": "many"},
         {"return_counts": [1, "two", 3]},
         {"return_edges": [1.0]},
+        {"return_counts": ["x", 2, 3], "return_edges": [0.0, 1.0, 2.0, "y"]},
         {"return_edges": [0.0, 1.0, 2.0, float("inf")]},
     ],
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch as th
-from compact_episodes import A, N, T, as_batch, make_buffer, make_episode
+from compact_episodes import A, N, T, as_batch, make_buffer, make_episode, parts
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from components.episode_buffer import ReplayBuffer
@@ -24,6 +24,20 @@ def test_lazy_zeros_are_zeros(shape, dtype):
     assert th.equal(zeros, th.zeros(shape, dtype=dtype))
     zeros.fill_(1)
     assert (zeros == 1).all()
+
+
+def test_episodes_are_kept_in_files_and_come_back_alike(tmp_path, monkeypatch):
+    in_memory, (scheme, groups, preprocess) = make_buffer(size=3), parts("float32")
+    monkeypatch.setattr("components.storage.lazy_zeros", lambda *_: pytest.fail("memory was taken"))
+    in_files = ReplayBuffer(scheme, groups, 3, T, preprocess=preprocess, device="cpu", folder=str(tmp_path))
+    monkeypatch.undo()
+    for number in range(4):  # one more than there is room for
+        batch = as_batch({number: make_episode(number, T - number, True)}, T)
+        in_memory.insert_episode_batch(batch)
+        in_files.insert_episode_batch(batch)
+    assert not any(tmp_path.iterdir())  # the files have no names
+    for key in in_memory.scheme:
+        assert th.equal(in_memory[key], in_files[key]), key
 
 
 def test_27m_vs_30m_takes_less_than_half_of_pymarls():
