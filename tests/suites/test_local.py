@@ -2,12 +2,14 @@
 
 import os
 import signal
+import sys
 import time
 from dataclasses import replace
 
 import pytest
 
 from suite_children import launcher, require_done, runs_of, start_launcher
+from suites.launch.fork_server import ForkServer
 from suites.plan.resources import Machine
 from suites.plan.slots import Slot
 from suites.state.runs import DONE, FAILED, LOST, RUNNING, STOPPED
@@ -153,3 +155,30 @@ def test_a_machine_with_cards_shares_them():
     assert Machine({"jobs": 1, "cores": 0, "gpus": 0}, cores=[0], gpus=["0"]).environment([]) == {
         "CUDA_VISIBLE_DEVICES": ""
     }
+
+
+def test_a_run_whose_fork_server_died_before_it_began_is_lost_though_another_server_has_its_place(folder):
+    """It is begun once more, and the launcher does not wait for it for ever."""
+    made = launcher(folder, runs_of(3), seen := [], losses=1)
+    real, asked = made._start, []
+
+    def start():
+        if asked:
+            return real()
+        deaf = ForkServer([sys.executable, "-c", "import time; time.sleep(60)"], {})
+        asked.append(deaf)
+        begin = deaf.start
+
+        def begin_and_die(request):
+            assert begin(request)
+            deaf._process.kill()
+            deaf._process.wait()
+            return True
+
+        deaf.start = begin_and_die
+        return deaf
+
+    made._start = start
+    made.run()
+    require_done(folder, runs_of(3))
+    assert [(one.run, one.error) for one in seen if one.state == LOST] == [("run-0", "It did not start.")]

@@ -32,6 +32,7 @@ class LocalLauncher(Launcher):
         self._server: ForkServer | None = None
         self._slots = Slots()
         self._mine: dict[str, Attempt] = {}
+        self._asked: dict[str, ForkServer] = {}  # by a run of `_mine`: another may have taken its place since
         self._signalled: dict[str, int] = {}
 
     def _fill(self, newest: dict[str, Attempt]) -> bool:
@@ -92,7 +93,7 @@ class LocalLauncher(Launcher):
             if self._server is None or not self._server.alive:
                 self._server = self._start()
             if self._server.start(request):
-                self._mine[run.id] = attempt
+                self._mine[run.id], self._asked[run.id] = attempt, self._server
                 self._report(attempt)
                 return True
         self._lose(attempt)
@@ -109,18 +110,23 @@ class LocalLauncher(Launcher):
         """Forget what has ended; a run whose fork server died before it began is lost."""
         for run, begun in list(self._mine.items()):
             now = newest.get(run, begun)
-            if now.number == begun.number and now.pid == os.getpid():  # its supervisor has not begun
-                if self._server is not None and self._server.alive:
-                    continue
-                newest[run] = now = self._lose(now)
-            else:
-                self._slots.give(self._folder, begun)
-                if now.number == begun.number and now.state == RUNNING and not self._leases.is_over(now):
-                    continue
-            del self._mine[run]
+            if self._waits(now, begun) and not self._asked[run].alive:
+                now = self._folder.attempt(run, now.number) or now  # it may have begun since `newest` was read
+                newest[run] = now = self._lose(now) if self._waits(now, begun) else now
+            if self._waits(now, begun):
+                continue
+            self._slots.give(self._folder, begun)
+            if now.number == begun.number and now.state == RUNNING and not self._leases.is_over(now):
+                continue
+            del self._mine[run], self._asked[run]
             self._signalled.pop(run, None)
             if now.number == begun.number:
                 self._report(now)
+
+    @staticmethod
+    def _waits(now: Attempt, begun: Attempt) -> bool:
+        """Whether the supervisor of an attempt that was begun has not begun yet."""
+        return now.number == begun.number and now.pid == os.getpid() and now.state == RUNNING
 
     def _lose(self, attempt: Attempt) -> Attempt:
         self._slots.give(self._folder, attempt)
