@@ -45,6 +45,11 @@ def load_weights(target: Any, path: str | Path, names: Sequence[str] = ()) -> No
         ) from None
 
 
+def is_saved(path: str | Path) -> bool:
+    """Whether a model has what `load_weights` would read from `path`."""
+    return is_enn_checkpoint(Path(path).parent) or os.path.isfile(path)
+
+
 def _read(path: str | Path) -> Any:
     if not os.path.isfile(path):  # a pipe, say, would be waited for
         raise ConfigError(f"The checkpoint has no file {path}.")

@@ -6,7 +6,7 @@ import os
 import torch as th
 import torch.nn as nn
 
-from checkpoints.model_files import load_weights, save_weights
+from checkpoints.model_files import is_saved, load_weights, save_weights
 from learners import REGISTRY
 from learners.figures import Figure, numbers
 from learners.optimiser_steps import OptimiserSteps
@@ -117,11 +117,21 @@ class BaseLearner(OptimiserSteps):
             save_weights(part, os.path.join(path, f"{name}.th"))
 
     def load_models(self, path: str) -> None:
-        """Read the files of `save_models`; the target networks become copies of the networks."""
+        """Read the files of `save_models`; the target networks become copies of the networks.
+
+        An optimiser without a file, as in models that are given away, starts as it is, with a warning.
+        """
         self.mac.load_models(path)
         for name, network in self.networks.items():
             load_weights(network, os.path.join(path, f"{name}.th"))
         modules = [part for part in (*vars(self.mac).values(), *self.networks.values()) if isinstance(part, nn.Module)]
+        absent = []
         for name, optimiser in self.optimisers.items():
-            load_weights(optimiser, os.path.join(path, f"{name}.th"), parameter_names(optimiser, modules))
+            file = os.path.join(path, f"{name}.th")
+            if is_saved(file):
+                load_weights(optimiser, file, parameter_names(optimiser, modules))
+            else:
+                absent.append(f"{name}.th")
+        if absent:
+            self.logger.console_logger.warning(f"{path} has no {', '.join(absent)}: optimisers start without moments.")
         self._update_targets()

@@ -54,6 +54,18 @@ def test_the_best_model_is_kept(trained):
     }
 
 
+def test_a_model_without_its_optimiser_is_trained_on_with_a_warning(trained, tmp_path, capsys):
+    (models,) = (trained / "models").iterdir()
+    shutil.copytree(models / "best", tmp_path / "given" / "best", ignore=shutil.ignore_patterns("opt.th"))
+    settings = f"t_max=150 local_results_path={tmp_path} checkpoint_path={tmp_path / 'given' / 'best'} lr=1e-30 seed=3"
+    run_words(f"--config=vdn --env-config=two_step with {settings} batch_size=4 save_model=True")
+    assert "best has no opt.th: optimisers start without moments" in capsys.readouterr().out
+    (after,) = (tmp_path / "models").glob("*/best")
+    before, weights = (th.load(folder / "agent.th") for folder in (models / "best", after))
+    assert all(th.allclose(before[key], weights[key]) for key in before)
+    assert (after / "opt.th").is_file()
+
+
 def test_a_model_past_t_max_has_nothing_to_do(trained, tmp_path, capsys):
     (models,) = (trained / "models").iterdir()
     settings = f"t_max=20 local_results_path={tmp_path} checkpoint_path={models / 'best'}"
