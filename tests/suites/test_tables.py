@@ -1,17 +1,22 @@
 """Tables beside published figures: curves in small files, what they come to, Markdown, and the page."""
 
 import argparse
+import json
 import math
 import re
+from dataclasses import replace
 
 import pytest
 import yaml
 
 from browser.reading.curve_files import CurveFile, RunCurve, read_curves, write_curves
-from results_folders import write_log
+from checkpoints.errors import CheckpointError
+from checkpoints.model_manifests import add_manifest, require_intact
+from results_folders import put, write_log, write_run
 from standins import ROOT
 from suite_children import folder_in, runs_of, write_manifest_of
 from suites.command.main import dispatch
+from suites.command.models import export_models
 from suites.command.tables import export
 from suites.state.state import Attempt
 from suites.tables.markdown import OTHERS, rendered
@@ -210,6 +215,39 @@ def test_runs_that_are_done_are_exported_once_and_what_is_no_longer_in_the_suite
     with pytest.raises(ConfigError, match="is of test_return_mean"):
         write_log(folder.results, "token1", [(10, 0, 1.0, "other", 1.0)])
         export(folder, argparse.Namespace(folder=options.folder, metric="other"))
+
+
+def test_the_best_model_of_each_setting_is_kept_with_its_config_and_without_optimisers(tmp_path, capsys):
+    folder = folder_in(tmp_path / "results")
+    runs = [replace(run, map=f"[{name}]") for run, name in zip(runs_of(4), ("3m", "3m", "8m", "8m"), strict=True)]
+    write_manifest_of(folder, runs)
+    kept = tmp_path / "kept"
+    with pytest.raises(ConfigError, match="No run of mine that is done has a tested model"):
+        export_models(folder, kept)
+    for k, (state, returned) in enumerate((("done", 1.0), ("done", 2.0), ("done", 3.0), ("running", 4.0))):
+        best = folder.results / "models" / f"token{k}" / "best"
+        for name in ("agent", "critic", "agent_opt", "critic_opt", "opt"):
+            put(best / f"{name}.th", f"{name} {k}")
+        put(best / "best.json", json.dumps({"step": 10 * k, "test_return_mean": returned}))
+        add_manifest(best)
+        config = {"name": "vdn", "env_args": {"map_name": runs[k].map}, "local_results_path": "/home/me/results"}
+        write_run(folder.results, k + 1, config=config, info={"unique_token": f"token{k}"})
+        folder.write(Attempt(runs[k].id, 1, state=state, token=f"token{k}"))
+    for _ in range(2):  # a later export replaces them
+        export_models(folder, kept)
+        assert sorted(path.relative_to(kept).as_posix() for path in kept.rglob("*") if path.is_file()) == [
+            f"{name}/{file}"
+            for name in ("3m", "8m")
+            for file in ("best/agent.th", "best/best.json", "best/critic.th", "best/manifest.json", "config.json")
+        ]
+    assert (kept / "3m" / "best" / "agent.th").read_text() == "agent 1"
+    assert "8m: test return 3, after 20 steps" in capsys.readouterr().out
+    config = json.loads((kept / "8m" / "config.json").read_text())
+    assert config["env_args"] == {"map_name": "[8m]"} and "local_results_path" not in config
+    require_intact(kept / "3m" / "best")
+    (folder.results / "models" / "token1" / "best" / "agent.th").write_text("changed")
+    with pytest.raises(CheckpointError, match=r"token1/best/agent\.th has"):
+        export_models(folder, kept)
 
 
 def test_the_commands_write_and_check_a_page(tmp_path, capsys):

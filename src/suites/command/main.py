@@ -85,6 +85,10 @@ def dispatch(argv: Sequence[str]) -> None:
             from suites.command.tables import export
 
             export(folder_of(options), options)
+            if options.models is not None:
+                from suites.command.models import export_models
+
+                export_models(folder_of(options), options.models)
         case "tables":
             from suites.command.tables import tables
 
@@ -160,6 +164,8 @@ def _parser(command: str) -> OptionParser:
         add("--watch", action="store_true", help="show it again and again, until Ctrl-C")
     if command == "export":
         add("--metric", default="test_return_mean", metavar="KEY", help="statistic (default: test_return_mean)")
+        add("--models", type=Path, metavar="FOLDER",
+            help="copy each setting's best model there, too, with its config, without its optimisers")  # fmt: skip
     if command == "report":
         from suites.command.report import add_report_options
 
