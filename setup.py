@@ -21,7 +21,7 @@ from utils.own_imports import rewritten  # noqa: E402
 from utils.own_modules import FROM_CHECKOUT, NAMES, digest_of, names_in  # noqa: E402
 
 # beside `src/`: what programs read when they run
-DATA = ("config", "simulators", "docs/tables", "docs/algorithms")
+DATA = ("config", "simulators", "docs/tables", "docs/algorithms", "docs/models")
 # simulators in Python import this package by its own name, with nothing else of Muster on their path
 ALONE = ("dots_simulator", "simulators/python/dots_simulator")
 

@@ -7,6 +7,7 @@ from checkpoints.store import Checkpoint, newest_checkpoint
 from records.find_run import find_run
 from records.run_folder import RunFolder
 from utils.config.renamed_keys import with_new_names
+from utils.errors import ConfigError
 from utils.processes.code_version import differences
 
 
@@ -30,6 +31,11 @@ class Resumption:
             ConfigError: there is no such run, or it has no such checkpoint.
         """
         found = find_run(name, results)
+        if found.given is not None:
+            raise ConfigError(
+                f"{found.given} has a run's models but no checkpoint, so it cannot be resumed. A new run starts from "
+                f"them with checkpoint_path={found.given}."
+            )
         folder = RunFolder(found.results, found.token)
         folder.require_no_links()
         checkpoint, problems = newest_checkpoint(folder.path)

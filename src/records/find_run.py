@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from records.layout import CHECKPOINTS, MODELS, NAMED_BY_TOKEN, RUNS, SACRED, place_of_run
+from records.layout import CHECKPOINTS, CONFIG, MODELS, NAMED_BY_TOKEN, RUNS, SACRED, place_of_run
 from records.recorded import (
     all_manifests,
     json_mapping,
@@ -16,35 +16,43 @@ from records.recorded import (
     token_in,
 )
 from records.tokens import is_token
+from utils.config.merging import CONFIG_DIR
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
-from utils.nearest import suggestion
+from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import quoted
 
 LATEST = "latest"
+# the trained models that come with Muster, a folder for each name
+SHIPPED = CONFIG_DIR.parent / "docs" / MODELS
 ELSEWHERE = " Another folder is named by --results=FOLDER or, of main.py, local_results_path=FOLDER."
 
 
 @dataclass(frozen=True)
 class FoundRun:
-    """A run: the folder of results that it is in, its name, and the Sacred run that it was named by, if by one."""
+    """A run: the folder of results that it is in, its name, and the Sacred run that it was named by, if by one.
+
+    `given`: the folder of models and their config that is all there is of the run; it may be anywhere, and what is
+    made of it goes to `results`.
+    """
 
     results: Path
     token: str
     sacred_id: str | None = None
+    given: Path | None = None
 
     @property
     def folder(self) -> Path:
         """Its own folder, runs/<token>."""
-        return self.results / RUNS / self.token
+        return self.given or self.results / RUNS / self.token
 
     @property
     def models(self) -> Path:
         """The folder of its models."""
-        return self.results / MODELS / self.token
+        return self.given or self.results / MODELS / self.token
 
     def config(self) -> dict[str, Any]:
-        """Its config as it ran: Sacred's, else that of its newest checkpoint.
+        """Its config as it ran: Sacred's, else that of its newest checkpoint, else that beside its models.
 
         Raises:
             ConfigError: neither has kept it.
@@ -59,9 +67,11 @@ class FoundRun:
         for manifest in manifests(self.folder / CHECKPOINTS).values():
             if isinstance(manifest.get("config"), dict):
                 return with_new_names(manifest["config"], recorded=True)
+        if config := json_mapping(self.models / CONFIG):
+            return with_new_names(config, recorded=True)
         raise ConfigError(
             f"{self.token}: neither Sacred, in {self.results / SACRED}, nor a checkpoint has a record of this run, "
-            "so its config is unknown."
+            f"and there is no {self.models / CONFIG}, so its config is unknown."
         )
 
     def info(self) -> dict[str, Any]:
@@ -71,6 +81,8 @@ class FoundRun:
 
     def _record(self) -> Path | None:
         """Sacred's folder of the run: the one it was named by, else the newest of its sessions."""
+        if self.given is not None:
+            return None
         if self.sacred_id is not None:
             return self.results / SACRED / self.sacred_id
         return _record_of(self.results, self.token)
@@ -80,8 +92,9 @@ def find_run(name: str, results: str | Path) -> FoundRun:
     """The run that `name` means.
 
     Args:
-        name: "latest": the training run that was active last (`latest_run`); the number of a Sacred run; a token; or
-            a path in a folder of the run: sacred/<number>, runs/<token>, models/<token>, ...
+        name: "latest": the training run that was active last (`latest_run`); the number of a Sacred run; a token;
+            a path in a folder of the run: sacred/<number>, runs/<token>, models/<token>, ...; the path of a folder of
+            models with their config; or, if there is no such run, a trained model that comes with Muster.
         results: the folder of all results, in which numbers and tokens are looked up.
 
     Raises:
@@ -96,8 +109,15 @@ def find_run(name: str, results: str | Path) -> FoundRun:
         if any(os.path.isdir(results / family / name) for family in NAMED_BY_TOKEN) or _record_of(results, name):
             return FoundRun(results, name)
     if os.path.isdir(path):
-        return _at(path)
+        return _at(path, results)
+    if name in shipped_models():
+        return FoundRun(results, name, given=SHIPPED / name)
     raise ConfigError(_unknown(name, results))
+
+
+def shipped_models() -> list[str]:
+    """The names of the trained models that come with Muster."""
+    return sorted(path.name for path in SHIPPED.iterdir() if path.is_dir()) if SHIPPED.is_dir() else []
 
 
 def latest_run(results: Path) -> FoundRun:
@@ -126,13 +146,18 @@ def _record_of(results: Path, token: str) -> Path | None:
     return next((folder for folder in folders if token_in(json_mapping(folder / "info.json")) == token), None)
 
 
-def _at(path: Path) -> FoundRun:
+def _at(path: Path, outputs: Path) -> FoundRun:
     """The run that a folder belongs to."""
     place = place_of_run(path)
+    if place is None or place[1] == MODELS:
+        path = path.resolve()
+        given = next((folder for folder in (path, path.parent) if os.path.isfile(folder / CONFIG)), None)
+        if given is not None:
+            return FoundRun(outputs, given.name, given=given)
     if place is None:
         raise ConfigError(
-            f"{path.resolve()} is not the folder of a run, such as results/{RUNS}/<name of the run> or "
-            f"results/{SACRED}/3."
+            f"{path} is not the folder of a run, such as results/{RUNS}/<name of the run> or results/{SACRED}/3, nor "
+            f"one of models with their {CONFIG}."
         )
     results, family, name = place
     return _of_sacred(results, name) if family == SACRED else FoundRun(results, name)
@@ -161,11 +186,13 @@ def _unknown(name: str, results: Path) -> str:
     numbers = sacred_numbers(results)
     recorded = (token_in(json_mapping(results / SACRED / str(number) / "info.json")) for number in numbers)
     tokens.update(filter(None, recorded))
+    trained = shipped_models()
     if not tokens and not numbers:
-        return f"There is no run '{quoted(name)}' in {results}, which has no runs.{ELSEWHERE}"
+        hint = did_you_mean(name, trained)
+        return f"There is no run '{quoted(name)}' in {results}, which has no runs.{hint}{ELSEWHERE}"
     hint = f" Sacred runs: {_ranges(numbers)}." if numbers else ""
     if not (name.isdigit() and hint):
-        hint = suggestion(name, sorted([*tokens, LATEST]), limit=3) + hint
+        hint = suggestion(name, sorted([*tokens, LATEST, *trained]), limit=3) + hint
     return f"There is no run '{quoted(name)}' in {results}.{hint}"
 
 

@@ -35,6 +35,8 @@ MANIFEST = "manifest.json"
 BEST, BEST_RECORD = "best", "best.json"
 # what the agents of a saved model see and can do
 MEANING = "meaning.json"
+# in models/<token> of models that are given away: the config of their run
+CONFIG = "config.json"
 POOL = "pool"
 
 

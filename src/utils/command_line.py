@@ -11,7 +11,10 @@ from utils.own_commands import as_typed
 from utils.plain_values import quoted
 
 # the help of the argument RUN
-RUN = "the number of a Sacred run, a token, a folder under runs/, models/ or sacred/, or latest"
+RUN = (
+    "the number of a Sacred run, a token, a folder under runs/, models/ or sacred/, latest, or a trained model that "
+    "comes with Muster, as generalist"
+)
 
 
 class _Formatter(argparse.HelpFormatter):

@@ -1,12 +1,13 @@
 """One meaning of a run's name for --resume, --evaluate and watch.py (see also tests/replays/test_watch.py)."""
 
+import json
 import os
 
 import pytest
 
 from checkpoints.resumption import Resumption
 from records.find_run import FoundRun, find_run
-from results_folders import write_checkpoint, write_run
+from results_folders import put, write_checkpoint, write_run
 from utils.errors import ConfigError
 
 
@@ -83,3 +84,45 @@ def test_a_path_that_leads_elsewhere_is_no_name(tmp_path, name, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match="is not the folder of a run"):
         find_run(name, tmp_path)
+
+
+def test_a_model_that_comes_with_muster_is_found_where_no_run_has_its_name(tmp_path, monkeypatch):
+    """What is made of it goes to the user's results."""
+    results, shipped = tmp_path / "results", tmp_path / "docs" / "models"
+    put(shipped / "3m" / "best" / "agent.th")
+    put(shipped / "3m" / "config.json", json.dumps({"name": "mappo", "lr": 0.25}))
+    monkeypatch.setattr("records.find_run.SHIPPED", shipped)
+    found = find_run("3m", results)
+    assert (found.models, found.results, found.token) == (shipped / "3m", results, "3m")
+    assert found.config()["lr"] == 0.25
+    with pytest.raises(ConfigError, match=r"which has no runs\. Did you mean '3m'\?"):
+        find_run("3mm", results)
+    sacred(results, 1, "vdn", "2026-01-01T00:00:00")
+    with pytest.raises(ConfigError, match=r"Did you mean '3m'\? Allowed: 3m, latest, vdn"):
+        find_run("3mm", results)
+    # a run of the user's own wins
+    put(results / "models" / "3m" / "10" / "agent.th")
+    assert find_run("3m", results) == FoundRun(results, "3m")
+
+
+@pytest.mark.parametrize("place", ("given", "models/given"))
+def test_a_folder_of_models_with_its_config_is_whole(tmp_path, place):
+    """Wherever it is, and whatever runs there are; but there is nothing to resume."""
+    results, folder = tmp_path / "results", tmp_path / place
+    write_run(results, 1, config={"name": "other"}, info={"unique_token": "given"})
+    put(folder / "10" / "agent.th")
+    put(folder / "config.json", '{"name": "vdn"}')
+    for path in (folder, folder / "10"):
+        found = find_run(str(path), results)
+        assert found == FoundRun(results, "given", given=folder)
+        assert found.models == folder and found.config() == {"name": "vdn"} and found.info() == {}
+    with pytest.raises(ConfigError, match=rf"no checkpoint, .* with checkpoint_path={folder}\."):
+        Resumption.of(str(folder), results)
+
+
+def test_models_among_results_that_have_no_other_record_have_the_config_beside_them(tmp_path):
+    put(tmp_path / "models" / "given" / "10" / "agent.th")
+    with pytest.raises(ConfigError, match=r"given: neither Sacred.* and there is no .*models/given/config.json"):
+        find_run("given", tmp_path).config()
+    put(tmp_path / "models" / "given" / "config.json", '{"name": "vdn"}')
+    assert find_run("given", tmp_path).config() == {"name": "vdn"}
