@@ -42,7 +42,7 @@ def test_the_commands_of_a_page_run(page, tmp_path, monkeypatch):
             continue
         of_main = main_words(words)
         if of_main is None:
-            assert run_program([*words, *(["--no-page"] if words[0] == "watch" else [])]) == 0, command
+            assert run_program([words[0], *(["--no-page"] if words[0] == "watch" else []), *words[1:]]) == 0, command
         else:
             done = run_command(*_on_a_budget(of_main), cwd=tmp_path)
             if done.returncode != 0:
