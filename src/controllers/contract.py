@@ -27,13 +27,14 @@ class Controller:
         input_fields: that it sees, beside observations, states and actions.
         normalisers: of the fields that it normalises.
         taken_over: groups of agents that another model plays since the last rollout (`TeamControllers.renewed`).
+        counts_episodes: its memory is laid out by the number of episodes that the last `init_hidden` was given.
     """
 
     agent: Any = None
     action_selector: Any = None
     hidden_states: Tree = None
     supports_decide = supports_packing = supports_prepared = False
-    memoryless = keeps_memory = one_value = False
+    memoryless = keeps_memory = one_value = counts_episodes = False
     input_fields: Sequence[str] = ()
     normalisers: Mapping[str, Any] = {}
     taken_over: frozenset[str] = frozenset()

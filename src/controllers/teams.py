@@ -47,7 +47,7 @@ class TeamControllers(Controller):
         teams: by name.
     """
 
-    supports_decide = True
+    supports_decide = counts_episodes = True
 
     def __init__(self, teams: Mapping[str, Team]):
         self.teams = dict(teams)

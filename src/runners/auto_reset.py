@@ -222,8 +222,11 @@ class AutoResetPlay:
     def take_over(self) -> None:
         """Let groups that another model plays from now on start without memory, if the controller knows of such."""
         self.settle()
-        if controller(self._mac).taken_over:
+        own = controller(self._mac)
+        if own.taken_over:
             self.hidden_states = self._mac.renewed(self.hidden_states, self._initial_hidden())
+        elif own.counts_episodes:
+            self._initial_hidden()  # tests may have played other numbers of episodes
 
     def begin_next(self) -> None:
         """Start the next episode of the copies that are closing."""
