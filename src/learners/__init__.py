@@ -2,7 +2,15 @@
 
 from learners import logged
 from learners.actor_critic_options import ACTOR_CRITIC, COMA, COMMFORMER, DOP, EOI, ICQ, LICA, PPO, RIIT, TRPO
-from learners.off_policy_options import CONSERVATIVE, DETERMINISTIC, IMPLICIT, SOFT, TRUNCATED, WITHOUT_TARGETS
+from learners.off_policy_options import (
+    CONSERVATIVE,
+    DETERMINISTIC,
+    IMPLICIT,
+    RECTIFIED,
+    SOFT,
+    TRUNCATED,
+    WITHOUT_TARGETS,
+)
 from learners.options import (
     DOUBLE_Q,
     EPOCHS,
@@ -260,6 +268,15 @@ REGISTRY.declare(
     **FROM_TRANSITIONS,
     logs=logged.CQL_ACTOR,
     options=SOFT | CONSERVATIVE,
+)
+REGISTRY.declare(
+    "omar_learner",
+    "learners.omar_learner:OMARLearner",
+    "TD3 with conservative values, whose policies also go towards the best of actions that are tried: OMAR, from data "
+    "sets",
+    **FROM_TRANSITIONS,
+    logs=logged.OMAR,
+    options=RECTIFIED,
 )
 REGISTRY.declare(
     "implicit_q_learner",

@@ -83,13 +83,18 @@ class DDPGLearner(OffPolicyLearner):
             actions = self._actions(now)
             values = self.values(now, 0, now.taken, actions, estimates=slice(1))
             values = self.of_actions(now, 0, values, actions)[0]
-            loss = -masked_mean(values, now.mask)
-            if self.args.policy_loss == "sum":
-                loss = loss * now.mask.sum()
-            if self.args.bc_alpha:
-                loss = self._near_data(now, loss, values.detach(), actions)
+            loss, more = self._policy_loss(now, values, actions)
             norm = self._step(self.agent_optimiser, loss)
-        return {"pg_loss": loss.detach(), "agent_grad_norm": norm}
+        return {"pg_loss": loss.detach(), "agent_grad_norm": norm, **more}
+
+    def _policy_loss(self, now: Transitions, values: th.Tensor, actions: th.Tensor) -> tuple[th.Tensor, dict[str, Any]]:
+        """The loss of the policies' actions `[B, n, K]`, whose values are `[B, n]`; and more statistics."""
+        loss = -masked_mean(values, now.mask)
+        if self.args.policy_loss == "sum":
+            loss = loss * now.mask.sum()
+        if self.args.bc_alpha:
+            loss = self._near_data(now, loss, values.detach(), actions)
+        return loss, {}
 
     def _near_data(self, now: Transitions, loss: th.Tensor, values: th.Tensor, actions: th.Tensor) -> th.Tensor:
         """TD3+BC (Fujimoto & Gu 2021, eq. 3): values in units of their mean size, and the distance from the data."""

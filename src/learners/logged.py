@@ -5,6 +5,8 @@ from collections.abc import Mapping
 _MEANINGS = {
     "loss": "loss of the last update: mean squared error of values, or of quantiles and atoms (IQN)",
     "cql_loss": "mean excess of the values of all actions over those of the data's (CQL)",
+    "omar_distance": "mean squared distance of the policy's actions from the best of those tried (OMAR)",
+    "omar_gain": "mean value of the best actions tried above that of the policy's (OMAR)",
     "accuracy": "share of the data's choices that the policy finds most likely",
     "grad_norm": "norm of its gradient before clipping",
     "td_error_abs": "mean absolute difference of values and targets",
@@ -105,6 +107,7 @@ IQN = _of(f"{_VALUES} quantile_spread")
 DDPG = _of(f"{_CRITIC} pg_loss agent_grad_norm")
 SAC = _of(f"{_CRITIC} pg_loss agent_grad_norm entropy entropy_weight value_loss")
 CQL_ACTOR = _of(f"{_CRITIC} pg_loss agent_grad_norm entropy entropy_weight value_loss cql_loss")
+OMAR = _of(f"{_CRITIC} pg_loss agent_grad_norm cql_loss omar_distance omar_gain")
 IMPLICIT_Q = _of(f"{_CRITIC} pg_loss agent_grad_norm advantage_mean value_loss")
 ICQ = _of(f"{_CRITIC} pg_loss agent_grad_norm advantage_mean pi_max")
 BC = _of("loss grad_norm accuracy")

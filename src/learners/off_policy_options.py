@@ -86,6 +86,29 @@ CONSERVATIVE = {
         at_most=1000,
     ),
 }
+RECTIFIED = {
+    **{key: option for key, option in DETERMINISTIC.items() if key not in (*MIXER, "policy_loss", "bc_alpha")},
+    **CONSERVATIVE,
+    "cql_actions": replace(
+        CONSERVATIVE["cql_actions"], sentence="actions that are drawn for it in each state, all alike likely"
+    ),
+    "omar_weight": Option(
+        0.9,
+        "of the squared distance of the policy's actions from the best of those tried; values count 1 - omar_weight "
+        "(OMAR's tau)",
+        at_least=0,
+        at_most=1,
+    ),
+    "omar_iterations": Option(
+        3, "how often actions are tried, from where the last ones were good", at_least=1, at_most=100
+    ),
+    "omar_samples": Option(10, "actions tried in each iteration and state", at_least=1, at_most=1000),
+    "omar_mean": Option(0.0, "mean of the actions tried first, in halves of their ranges", at_least=-1, at_most=1),
+    "omar_deviation": Option(2.0, "their deviation, in halves of their ranges", above=0),
+    "omar_beta": Option(
+        1.0, "how much more better actions count for the next mean and deviation: exp(beta Q)", at_least=0
+    ),
+}
 IMPLICIT = {
     **OFF_POLICY,
     "value_critic": VALUE_CRITIC,

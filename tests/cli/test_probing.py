@@ -54,7 +54,7 @@ def test_every_preset_has_a_probe_of_its_form_or_a_reason(algorithm):
         assert algorithm == "digideep_ppo_pictures" and str(error) == OF_PICTURES
         return
     names = "ddpg ddpg_mujoco iddpg td3 matd3 sac sac_v1 sac_mujoco isac tqc crossq maddpg facmac masac haddpg hatd3"
-    numbers = {*names.split(), "hasac", "td3_bc", "sac_cql", "digideep_ddpg", "digideep_sac", "digideep_sac_v2"}
+    numbers = {*names.split(), "hasac", "td3_bc", "sac_cql", "omar", "digideep_ddpg", "digideep_sac", "digideep_sac_v2"}
     assert form == (ENTITIES if algorithm == "enn_ppo" else CONTINUOUS if algorithm in numbers else CHOICES)
     assert config["env"] == ("entities" if form == ENTITIES else "probe") and config["t_max"] <= 12_000
     assert config["gamma"] == 0.5 and not config.get("add_value_last_step") and config.get("collection") != "collectors"

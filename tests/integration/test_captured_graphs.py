@@ -23,6 +23,7 @@ CAPTURED = [
     ("sac_cql", {}),
     ("implicit_q", {}),
     ("td3_bc", {}),
+    ("omar", {}),
     ("hasac", {}),
     ("sac_discrete", {"critic": "q_central"}),
     ("ddpg", {}),

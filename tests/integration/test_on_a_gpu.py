@@ -241,7 +241,7 @@ PERMUTED = Most(rest=(1, 13))
 # each turn sends the random numbers of its policy's steps
 TRANSITIONS_IN_TURN = Most(decision=(1, 2.25), update=(0, 4))
 COUNTS = {
-    **dict.fromkeys(("td3", "ddpg_mujoco", "matd3", "facmac", "iddpg"), ONE_STEP),
+    **dict.fromkeys(("td3", "ddpg_mujoco", "matd3", "facmac", "iddpg", "omar"), ONE_STEP),
     **dict.fromkeys(("sac", "sac_mujoco", "tqc", "crossq", "masac", "isac", "sac_cql", "implicit_q"), ONE_STEP),
     **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
     **dict.fromkeys(("ippo", "mappo", "mappo_mpe", "generalist", "mat", "mat_dec", "commformer"), MINIBATCHES),
