@@ -18,14 +18,15 @@ from checkpoints.resumption import Resumption
 from checks import check_config
 from checks.lasting import lasting
 from checks.machine import require_new_name
+from checks.processes import is_helper, processes_of
 from checks.side_effects import statement_of
 from checks.teams import team_config
 from checks.unused_keys import warnings_of
 from experiment.attachments import attach_results
 from experiment.out_of_memory import explanation
+from experiment.rank_process import serve_launched
 from experiment.session import train_or_play
 from learners.captured_updates import why_nothing_is_captured
-from learners.data_parallel import undivided
 from records.best_model import best_of
 from records.console_log import get_logger
 from records.layout import BEST, MLFLOW, MODELS, REPLAYS, RUNS, SACRED, TB_LOGS, WANDB
@@ -43,8 +44,9 @@ from utils.own_commands import as_typed
 from utils.page_packages import PAGE, REQUIREMENTS, missing
 from utils.processes.allocation import keep_freed_memory
 from utils.processes.available_memory import memory_errors_explained
+from utils.processes.launched_ranks import launched_ranks
 from utils.processes.stop_signals import StopSignals
-from utils.tensors.devices import cards, learner_device, uses_cards
+from utils.tensors.devices import learner_device, uses_cards
 
 # what PyMARL's `run` adds to the config before it calls `run_sequential`
 ADDED_TO_ARGS = ("device", "unique_token")
@@ -84,6 +86,9 @@ def run(
         config, sacred_run = dict(sacred_run), config
     given = recursive_dict_update(default_config(), with_new_names(config, defaults=shared_defaults()))
     config = check_config(given)
+    if not config["evaluate"] and is_helper(config["data_parallel"]):
+        serve_launched()
+        return None
     if log is None:
         # a program that runs experiments has set up logging, or leaves it to us
         log = logging.getLogger("muster") if logging.getLogger().handlers else get_logger()
@@ -141,12 +146,14 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
     if config.get("seed") is None:
         config["seed"] = int.from_bytes(os.urandom(4), "little") // 4
     config = args_sanity_check(copy.deepcopy(config), log)
+    config["data_parallel"] = 1 if config["evaluate"] else processes_of(config)
     if config["cuda_graphs"] == "on" and (reason := why_nothing_is_captured(config)):
         log.warning(f"cuda_graphs=on has no effect: {reason} (docs/performance.md).")
-    if config["data_parallel"] and (count := cards() if config["use_cuda"] else 0) < 2:
-        log.warning(f"data_parallel has no effect: the run can use {count} GPUs, and it needs two.")
-    elif config["data_parallel"] and (part := undivided(config)):
-        log.warning(f"data_parallel has no effect: {part} is computed on one GPU (docs/performance.md).")
+    if (launched := launched_ranks()) is not None and config["data_parallel"] < 2:
+        log.warning(
+            f"This is process {launched[0]} of {launched[1]} that were launched together, and data_parallel is off: "
+            "each of them is a run of its own."
+        )
     seed_everything(config["seed"])
     th.set_num_threads(config["torch_threads"])
     keep_freed_memory()

@@ -14,6 +14,7 @@ from checks.options import completed
 from checks.pairings import check_pairings
 from checks.parts import ChosenParts, check_options_of_parts
 from checks.plugins import import_plugins
+from checks.processes import check_processes
 from checks.sizes import check_sizes
 from checks.teams import expanded
 from checks.tracing import check_traces
@@ -60,6 +61,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     check_checkpoint(config)
     check_opponents(config)
     check_machine(config)
+    check_processes(config)
     return config
 
 

@@ -23,6 +23,7 @@ from checks.changes import check_changes, warnings_of_changes
 from checks.lasting import lasting
 from checks.machine import require_new_name
 from checks.plugins import function_of, plugin_files
+from checks.processes import is_helper
 from checks.side_effects import allowed
 from cli.arguments import Arguments, given_text, given_value, take_settings
 from cli.compose import Composed, compose_config, resumed_config, taken
@@ -82,6 +83,12 @@ def _run_experiment(arguments: Arguments) -> None:
     new = arguments.evaluate is None and arguments.resume is None
     composed.config, settings = taken(composed, arguments.settings, new, arguments.texts)
     take_settings(arguments, settings)
+    shared = settings.get("data_parallel", composed.config.get("data_parallel", 0))
+    if arguments.evaluate is None and is_helper(shared):
+        from experiment.rank_process import serve_launched
+
+        serve_launched()
+        return
     custom = None if arguments.custom is None else function_of("--custom", arguments.custom)
     experiment = build_experiment(composed, resume, custom, arguments.validate)
     try:

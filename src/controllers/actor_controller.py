@@ -13,8 +13,8 @@ from modules.agents import REGISTRY as agent_REGISTRY
 from modules.policies.policy import plain
 from utils.config.merging import with_defaults
 from utils.errors import ConfigError
-from utils.tensors.divided import divided
 from utils.tensors.schemes import action_fields
+from utils.tensors.shared_rows import shared
 from utils.tensors.tensor_trees import Tree
 
 
@@ -113,7 +113,7 @@ class ActorMAC(PolicyMAC):
     def outputs_at(self, batch: Any, t: int) -> th.Tensor:
         """Outputs at step `t`, `[B, n, size]`, for learning: nothing is remembered."""
         inputs, initial = self._build_inputs(batch, t), self._initial(batch.batch_size)
-        outputs = divided(self.agent, inputs, initial, together=self.n_agents)[0]
+        outputs = shared(self.agent, inputs, initial, together=self.n_agents)[0]
         return outputs.reshape(batch.batch_size, self.n_agents, -1)
 
     def policy_at(self, batch: Any, t: int) -> Any:

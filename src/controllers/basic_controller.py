@@ -27,8 +27,8 @@ from modules.unshared import unshare
 from utils.config.merging import with_defaults
 from utils.rl_utils import legal_policy, memory_starts
 from utils.tensors.contracts import require_outputs, require_shape
-from utils.tensors.divided import divided_sequences
 from utils.tensors.schemes import is_rollout
+from utils.tensors.shared_rows import shared_sequences
 from utils.tensors.tensor_trees import Tree, is_tree, map_tree
 
 if TYPE_CHECKING:  # a file of PyMARL's may take its place, which has no such name
@@ -231,7 +231,7 @@ class BasicMAC(OneNetwork):
 
     def _sequences(self, encoded: th.Tensor, sizes: list[int]) -> tuple[th.Tensor, Tree]:
         """The agent's `sequence`, from the present hidden states."""
-        returned = divided_sequences(self.agent, encoded, sizes, self.hidden_states, together=self.n_agents)
+        returned = shared_sequences(self.agent.sequence, encoded, sizes, self.hidden_states, together=self.n_agents)
         return self._pair(returned, sum(sizes) // self.n_agents)
 
     def _pair(self, returned: Any, rows: int) -> tuple[th.Tensor, Tree]:

@@ -1,7 +1,8 @@
 """The controller of environments of entities: one network sees all entities and acts for all actors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import torch as th
@@ -18,15 +19,20 @@ from modules.entities.fields import EntityFields, Field
 from modules.policies.distributions import ILLEGAL, Categorical, Joint
 from utils.config.merging import with_defaults
 from utils.tensors.devices import to_device
+from utils.tensors.shared_rows import is_sharing, shared_slices
 
 
 @dataclass
 class EntityFrames:
-    """The filled frames of a batch: the arguments of a network, and where they are."""
+    """The filled frames of a batch: the arguments of a network, and where they are.
+
+    `of`: the same arguments of some of the frames.
+    """
 
     steps: PackedSteps | AllSteps
     lead: tuple[int, ...]
     arguments: dict[str, Any]
+    of: Callable[[slice], dict[str, Any]]
 
 
 class EntityMAC(OneNetwork):
@@ -83,19 +89,29 @@ class EntityMAC(OneNetwork):
         size, length = ep_batch.batch_size, ep_batch.max_seq_length
         course = ep_batch.course()
         filled = course["filled"].flatten() > 0
-        if filled.all():
-            arguments = self._arguments(lambda key: ep_batch[key].flatten(0, 1), lambda key: course[key].flatten(0, 1))
-            return EntityFrames(AllSteps(), (size, length), arguments)
-        rows = filled.nonzero().squeeze(1)
-        steps = PackedSteps(to_device(rows, ep_batch["filled"].device), [], size, length)
-        here = lambda key: course[key].flatten(0, 1)[rows]  # noqa: E731
-        return EntityFrames(steps, (len(rows),), self._arguments(lambda key: steps.take(ep_batch[key]), here))
+        steps: PackedSteps | AllSteps = AllSteps()
+        lead: tuple[int, ...] = (size, length)
+        seen, here = (lambda key: ep_batch[key].flatten(0, 1)), (lambda key: course[key].flatten(0, 1))
+        if not filled.all():
+            rows = filled.nonzero().squeeze(1)
+            packed = steps = PackedSteps(to_device(rows, ep_batch["filled"].device), [], size, length)
+            lead, seen = (len(rows),), (lambda key: packed.take(ep_batch[key]))
+            here = lambda key: course[key].flatten(0, 1)[rows]  # noqa: E731
+
+        def of(frames: slice) -> dict[str, Any]:
+            return self._arguments(lambda key: seen(key)[frames], lambda key: here(key)[frames])
+
+        return EntityFrames(steps, lead, self._arguments(seen, here), of)
 
     def unroll_packed(
         self, inputs: EntityFrames, avail_actions: th.Tensor | None = None, test_mode: bool = False
     ) -> tuple[th.Tensor, th.Tensor]:
         """As `unroll`, at the frames of `packed_inputs`."""
-        outputs = self._outputs(inputs.arguments).unflatten(0, inputs.lead)
+        if is_sharing():
+            outputs = shared_slices(lambda frames: self._outputs(inputs.of(frames)), prod(inputs.lead), self.agent)
+        else:
+            outputs = self._outputs(inputs.arguments)
+        outputs = outputs.unflatten(0, inputs.lead)
         return outputs, outputs.new_zeros(*outputs.shape[:-1], 1)
 
     def distribution(self, outputs: th.Tensor, masks: Mapping[str, th.Tensor]) -> Joint:

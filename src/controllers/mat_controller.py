@@ -13,8 +13,8 @@ from controllers.policy_controller import PolicyMAC
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.agents.mat_agent import Memory
 from modules.policies.policy import plain
-from utils.tensors.divided import divided
 from utils.tensors.schemes import action_fields
+from utils.tensors.shared_rows import shared
 from utils.tensors.tensor_trees import Tree
 
 
@@ -107,9 +107,9 @@ class MATMAC(PolicyMAC):
         """
         seen = self._seen(inputs)
         if not self.agent.in_turn:
-            return divided(self.agent, seen, *done)
+            return shared(self.agent, seen, *done)
         others = F.pad(self._as_seen(actions)[:, :-1], (1, 0))
-        return divided(self.agent, seen, th.cat([self._first(seen), others], dim=1))
+        return shared(self.agent, seen, th.cat([self._first(seen), others], dim=1))
 
     def _seen(self, inputs: StepInputs) -> th.Tensor:
         """By each agent, `[R, n, I]`."""

@@ -13,6 +13,7 @@ from controllers.hidden_states import by_agent, memory_before, reset_where
 from utils.errors import MusterError
 from utils.rl_utils import memory_starts
 from utils.tensors.schemes import action_fields, field_before, is_rollout
+from utils.tensors.shared_rows import is_sharing, shared
 from utils.tensors.tensor_trees import Tree, map_tree
 
 
@@ -61,6 +62,22 @@ def sequences_with_starts(
         starts: where memories are `initial`, bool `[B, T]` or by agent `[B, T, n]`.
         hidden: before the first step; leaves `[B, n, ...]`, as those of `initial`.
     """
+    if not is_sharing():
+        return _with_starts(agent, encoded, starts, hidden, initial)
+    length = starts.size(1)
+
+    def of_rows(x: th.Tensor, *others: Any) -> Tree:
+        found = _with_starts(agent, x.transpose(0, 1).flatten(0, 2), *others)
+        return map_tree(lambda leaf: leaf.unflatten(0, (length, len(x), -1)).transpose(0, 1), found)
+
+    by_rows = encoded.unflatten(0, (length, len(starts), -1)).transpose(0, 1)
+    found = shared(of_rows, by_rows, starts, hidden, initial, owner=agent)
+    return map_tree(lambda leaf: leaf.transpose(0, 1).flatten(0, 2), found)
+
+
+def _with_starts(
+    agent: Any, encoded: th.Tensor, starts: th.Tensor, hidden: Tree, initial: Tree
+) -> tuple[th.Tensor, Tree]:
     outputs, states = [], []
     for t, x in enumerate(encoded.chunk(starts.size(1))):
         # a copy, because agents may overwrite it

@@ -150,7 +150,8 @@ def assemble_players(args: SimpleNamespace, logger: Logger, learns: bool = True)
         # a batch knows the fields that are derived, too
         full_scheme = EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess, device="meta").scheme
         for team in teams:
-            seen = team.scheme(full_scheme), team.groups(groups), team.args
+            team.made_of = team.scheme(full_scheme), team.groups(groups)
+            seen = *team.made_of, team.args
             with of_team(team.name):
                 _require_memory_for_networks(*seen, team.frozen, logger)
                 team.mac = mac_REGISTRY[team.args.mac](*seen)
@@ -271,6 +272,15 @@ def _seen_by_buffers(args: SimpleNamespace, players: Players) -> tuple[dict, int
     return runner.batch_scheme or players.scheme, runner.batch_columns or args.episode_limit + 1
 
 
+def new_learner(mac: Any, scheme: dict, logger: Any, args: SimpleNamespace) -> Any:
+    """A learner where it computes."""
+    learner = _new_learner(mac, scheme, logger, args)
+    move_to(args.device, learner)
+    if args.compile == "on":
+        _compile(learner)
+    return learner
+
+
 def _new_learner(mac: Any, scheme: dict, logger: Any, args: SimpleNamespace) -> Any:
     return attach(le_REGISTRY[args.learner](mac, scheme, logger, args), scheme, args)
 
@@ -280,10 +290,7 @@ def _add_learner(team: Member, scheme: dict, players: Players, columns: int, log
     fields = team.scheme(scheme), team.groups(players.groups), columns, team.preprocess(players.preprocess)
     team.buffer = build_buffer(ChosenParts(vars(args)).name("buffer"), *fields, args, logger)
     team.plan = build_plan(args, team.buffer)
-    team.learner = _new_learner(team.mac, team.buffer.scheme, logger, args)
-    move_to(args.device, team.learner)
-    if args.compile == "on":
-        _compile(team.learner)
+    team.learner = new_learner(team.mac, team.buffer.scheme, logger, args)
 
 
 def _require_memory_for_networks(

@@ -35,8 +35,8 @@ class PlainLearner(Completed):
         """Uses of transitions that are owed to the update plan since the last call."""
         return 0
 
-    def take_rollout(self, batch: Any, t_env: int) -> None:
-        """Look at a rollout as the learner's team sees it, `t_env` steps into the run, before it is stored."""
+    # (rollout, t_env): look at a rollout as the learner's team sees it, `t_env` steps into the run, before it is stored
+    take_rollout: Callable[[Any, int], None] | None = None
 
     def look_at_steps(self) -> None:
         """Look at updates whose figures are still on a GPU.

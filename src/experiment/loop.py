@@ -17,6 +17,7 @@ from experiment.rare_infos import RareInfos
 from experiment.replay_recording import save_replay
 from experiment.saved_models import SavedModels
 from experiment.saving import RunSaver
+from experiment.shared_updates import Alone
 from experiment.summaries import Summaries
 from experiment.tracing import Tracing
 from experiment.updates import Updates
@@ -44,9 +45,18 @@ class TrainingLoop:
         logger: where statistics go.
         saver: of the run's checkpoints.
         signals: handled after every rollout.
+        learners: calls them; None: in this process alone.
     """
 
-    def __init__(self, args: SimpleNamespace, parts: Parts, logger: Logger, saver: RunSaver, signals: StopSignals):
+    def __init__(
+        self,
+        args: SimpleNamespace,
+        parts: Parts,
+        logger: Logger,
+        saver: RunSaver,
+        signals: StopSignals,
+        learners: Alone | None = None,
+    ):
         self.args, self.parts, self.logger, self.saver, self.signals = args, parts, logger, saver, signals
         self.console = logger.console_logger
         self.collection, self.state = parts.collection, parts.loop
@@ -57,7 +67,7 @@ class TrainingLoop:
         self._freed_memory = FreedMemory()
         self._tracing = Tracing(args, lambda: saver.folder, self.console)
         self._training, self._callbacks = Training(args, parts, logger, saver), parts.callbacks
-        self._updates = Updates(args, parts, logger, self._training)
+        self._updates = Updates(args, parts, logger, self._training, learners or Alone())
         self._summaries = Summaries(args, parts, logger, self._updates, self._vitals)
 
     def run(self) -> None:

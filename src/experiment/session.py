@@ -15,6 +15,7 @@ from experiment.evaluation import evaluate_model
 from experiment.loaded_run import call_on_run
 from experiment.loop import TrainingLoop
 from experiment.model_meanings import load_models
+from experiment.ranks import updates_of
 from experiment.replay_recording import attach_recorder
 from experiment.saving import RunSaver
 from experiment.teams import load_first_models
@@ -88,9 +89,15 @@ def train_or_play(
                         f"env={args.env} could not be saved where the run stopped. Its episodes begin again, with the "
                         "next seed of their stream: the run will differ from an uninterrupted one."
                     )
-        loop = TrainingLoop(args, parts, logger, saver, signals)
-        with parts.diagnostics.active():
-            loop.run()
+            learners = updates_of(args, parts, logger.console_logger)
+        finished = False
+        try:
+            loop = TrainingLoop(args, parts, logger, saver, signals, learners)
+            with parts.diagnostics.active():
+                loop.run()
+            finished = True
+        finally:
+            learners.close(finished)
     finally:
         parts.runner.close_env()
     if args.absolute_metric:

@@ -49,6 +49,8 @@ class Member:
     learner: Any = None
     buffer: Any = None
     plan: Any = None
+    # the fields and groups of batches that its controller was made of
+    made_of: tuple[dict, dict] | None = None
 
     def scheme(self, scheme: Mapping[str, dict]) -> dict[str, dict]:
         """The team's part of a scheme."""

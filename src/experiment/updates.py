@@ -10,8 +10,8 @@ from experiment.assembly import Parts
 from experiment.callbacks import Training
 from experiment.contracts import PlainLearner
 from experiment.inspection import Inspection
+from experiment.shared_updates import Alone
 from experiment.teams import Member
-from learners.intrinsic.rewards import rewarded
 from learners.non_finite import NonFiniteError, non_finite_part
 from records.layout import FAULTS, RUNS
 from records.logger import Logger
@@ -27,10 +27,12 @@ class Updates:
         parts: of the run; its state counts the updates and the rollouts that were left out.
         logger: where statistics go.
         training: what callbacks get.
+        learners: calls them.
     """
 
-    def __init__(self, args: SimpleNamespace, parts: Parts, logger: Logger, training: Training):
+    def __init__(self, args: SimpleNamespace, parts: Parts, logger: Logger, training: Training, learners: Alone):
         self.args, self.parts, self.logger, self._training = args, parts, logger, training
+        self._learners = learners
         faults = Path(args.local_results_path, RUNS, args.unique_token, FAULTS)
         self._inspection = Inspection(faults, parts.models, logger.console_logger)
 
@@ -53,7 +55,8 @@ class Updates:
         for team in self.parts.learning:
             if (seen := team.learns_from(batch, experience.learning)) is None:
                 continue
-            PlainLearner.of(team.learner).take_rollout(seen, t_env)
+            if PlainLearner.of(team.learner).take_rollout is not None:
+                self._learners.call(team, "take_rollout", seen, t_env)
             with timed("store"):
                 # a buffer of the user's own may know of one source only
                 source = (experience.source,) if experience.source else ()
@@ -87,7 +90,7 @@ class Updates:
         skipped, logged = learner.skipped_updates, learner.log_stats_t
         try:
             with timed("update"):
-                team.learner.train(rewarded(team.learner, sample, t_env), t_env, state.episode)
+                self._learners.call(team, "update", sample, t_env, state.episode)
             if skipped is None and (part := non_finite_part(team.mac)):
                 raise NonFiniteError(part)  # a learner that does not look itself
         except NonFiniteError as error:
@@ -102,6 +105,8 @@ class Updates:
         self.parts.diagnostics.updates = state.updates
         if "ids" in sample.scheme and (priorities := learner.new_priorities) is not None:
             team.buffer.update_priorities(sample["ids"], priorities)
+        if learner.log_stats_t != logged:
+            self._learners.compare()
         if learner.log_stats_t != logged and (loss := team.held_out_loss()) is not None:
             team.logger(self.logger).log_stat("loss_test", loss, t_env)
         if (learner.skipped_updates or 0) > (skipped or 0):

@@ -14,12 +14,13 @@ from components.fixed_batch import FixedBatch, tensors_of
 from components.one_copy import sent
 from controllers.contract import controller
 from learners import REGISTRY
-from learners.data_parallel import parallel_devices
 from learners.steps_on_gpu import StepsOnGpu
 from utils.tensors.captured import Captured
-from utils.tensors.devices import CUDA, cards, kind_of, learner_device, to_device
+from utils.tensors.devices import CUDA, kind_of, learner_device, to_device
 
 Make = Callable[[], np.ndarray]
+# values of data_parallel
+ALONE = ("0", "1")
 
 
 class MadeNumbers:
@@ -126,11 +127,11 @@ class CapturedUpdates:
 def captures_updates(args: SimpleNamespace) -> bool:
     """Whether updates are to be captured.
 
-    Not those of several GPUs; nor where another thread acts meanwhile, which draws random numbers.
+    Not those of several processes; nor where another thread acts meanwhile, which draws random numbers.
     """
     if args.cuda_graphs != "on" or kind_of(args.device) != CUDA:
         return False
-    return not parallel_devices(args) and args.collection != "async"
+    return str(args.data_parallel) in ALONE and args.collection != "async"
 
 
 def has_fixed_shapes(learner: Any) -> bool:
@@ -146,8 +147,8 @@ def why_nothing_is_captured(config: Mapping[str, Any]) -> str:
         return f"the learner is on {device}"
     if config["collection"] == "async" or config["overlap"]:
         return "collection=async draws random numbers while graphs would be captured"
-    if config["data_parallel"] and cards() > 1:
-        return "data_parallel=True divides updates among several GPUs"
+    if str(config["data_parallel"]) not in ALONE:
+        return "data_parallel shares updates among several processes"
     # the trait: batches have the same shapes each time, and `CapturedUpdates` calls what makes steps
     captured = [name for name in REGISTRY if REGISTRY.entry(name).traits.get("captured")]
     learner = REGISTRY.entry(config["learner"])

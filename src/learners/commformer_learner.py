@@ -12,6 +12,7 @@ from learners.optimiser_steps import clip_gradients
 from learners.ppo_learner import PPOLearner
 from learners.steps_on_gpu import parameters_of
 from utils.tensors.optimisers import build_optimiser
+from utils.tensors.shared_rows import average_gradients
 
 
 class CommFormerLearner(PPOLearner):
@@ -62,5 +63,7 @@ class CommFormerLearner(PPOLearner):
     def _clip(self, optimiser: th.optim.Optimizer, most: float) -> th.Tensor:
         """With `edges_with_policy`, by the gradients of all: the others' are added to those of the update before."""
         if optimiser is self.edge_optimiser and self.args.edges_with_policy:
-            return clip_gradients(parameters_of(self.agent_optimiser), most)
+            weights = parameters_of(self.agent_optimiser)
+            average_gradients(weight for weight in weights if weight is not self.mac.agent.edges)
+            return clip_gradients(weights, most)
         return super()._clip(optimiser, most)

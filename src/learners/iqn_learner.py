@@ -19,6 +19,7 @@ from modules.noisy import put_noise
 from utils.errors import ConfigError
 from utils.rl_utils import discount_of, rewards_of, terminations, valid_transitions
 from utils.tensors.optimisers import build_optimiser
+from utils.tensors.shared_rows import is_sharing, shared
 
 
 @dataclass
@@ -222,7 +223,7 @@ class IQNLearner(BaseLearner):
             uniform = self.made(lambda: np.random.random(shape).astype(np.float32), batch["filled"].device)
             taus = mirrored_fractions(uniform)
         inputs = mac.inputs.parts_at(batch, t)
-        outputs = self._forward(lambda: agent.quantiles_of(agent.encode(inputs), taus))
+        outputs = self._forward(lambda: _quantiles(agent, agent.encode(inputs), taus))
         if taus is None and agent.atoms is None:
             fixed = self.made(lambda: fixed_fractions(agent.outputs).numpy(), outputs.device)
             taus = fixed.unsqueeze(1).expand(-1, size * n)
@@ -257,3 +258,15 @@ class IQNLearner(BaseLearner):
         if self.args.weight_decay:
             for group in self.optimiser.param_groups:
                 th._foreach_mul_(list(group["params"]), 1 - group["lr"] * self.args.weight_decay)
+
+
+def _quantiles(agent: Any, encoded: th.Tensor, taus: th.Tensor | None) -> th.Tensor:
+    """`IQNAgent.quantiles_of`, whose rows processes may share."""
+    if not is_sharing():
+        return agent.quantiles_of(encoded, taus)
+    by_rows = None if taus is None else taus.mT
+
+    def of_rows(x: th.Tensor, fractions: th.Tensor | None) -> th.Tensor:
+        return agent.quantiles_of(x, None if fractions is None else fractions.mT)
+
+    return shared(of_rows, encoded, by_rows, out_axis=1, owner=agent)

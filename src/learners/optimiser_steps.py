@@ -7,13 +7,12 @@ import torch as th
 import torch.nn as nn
 
 from learners.captured_updates import CapturedUpdates, MadeNumbers
-from learners.data_parallel import in_parallel, parallel_devices
 from learners.figures import Figure
 from learners.non_finite import NonFiniteError, non_finite_figure
 from learners.steps_on_gpu import StepsOnGpu, parameters_of
 from utils.errors import MusterError
-from utils.tensors.divided import dividing
 from utils.tensors.optimisers import make_step
+from utils.tensors.shared_rows import average_gradients, shared_network, sharing
 from utils.tensors.tensor_trees import map_tree
 from utils.timing import timed
 
@@ -42,12 +41,11 @@ class OptimiserSteps:
 
     def _forward(self, network: Callable, *inputs: Any) -> Any:
         """`network(*inputs)`, computed in `precision`; the outputs are float32 in any case."""
-        devices = parallel_devices(self.args)
-        with dividing(devices):
+        with sharing():
             if self.args.precision == "float32":
-                return in_parallel(network, inputs, devices)
+                return shared_network(network, *inputs)
             with th.autocast(th.device(self.args.device).type, dtype=th.bfloat16):
-                outputs = in_parallel(network, inputs, devices)
+                outputs = shared_network(network, *inputs)
             return map_tree(th.Tensor.float, outputs)
 
     def _step(self, optimiser: th.optim.Optimizer, loss: th.Tensor, grad_norm_clip: float | None = None) -> Figure:
@@ -130,11 +128,15 @@ class OptimiserSteps:
 
 
 def set_gradients(losses: dict[th.optim.Optimizer, th.Tensor]) -> None:
-    """Gradients of each loss, in place of older ones, for the parameters of its optimiser."""
-    for optimiser in losses:
-        for parameter in parameters_of(optimiser):
-            parameter.grad = None
+    """Gradients of each loss, in place of older ones, for the parameters of its optimiser.
+
+    Of processes that share the update, their mean.
+    """
+    parameters = [parameter for optimiser in losses for parameter in parameters_of(optimiser)]
+    for parameter in parameters:
+        parameter.grad = None
     th.autograd.backward(list(losses.values()))
+    average_gradients(parameters)
 
 
 def clip_gradients(parameters: list[th.Tensor], most: float) -> th.Tensor:

@@ -33,8 +33,10 @@ OPTIONS = {
     ),
     "data_parallel": Option(
         SHARED,
-        "divide the rows of the learner's networks among all GPUs (docs/performance.md)",
+        "processes that share updates, each on a GPU of its own, or on the CPU: a number, auto (one for each GPU), or "
+        "0 (docs/performance.md)",
         resume=FREE,
+        reaches=NOWHERE,
     ),
     "cuda_graphs": Option(
         SHARED,

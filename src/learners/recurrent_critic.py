@@ -1,6 +1,7 @@
 """Critics with a memory, over rollouts, parts of them and whole episodes."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch as th
@@ -12,6 +13,7 @@ from modules.agents.gru_sequence import gru_sequence
 from utils.rl_utils import episode_starts
 from utils.tensors.devices import to_device
 from utils.tensors.schemes import is_rollout
+from utils.tensors.shared_rows import shared, shared_sequences
 
 # the field with a critic's memory from before the first step of a rollout or a part of one, `[B, n, H]`
 BEFORE = "critic_before"
@@ -36,21 +38,22 @@ def unroll(
         before = batch[BEFORE]
     if isinstance(batch, FixedBatch):
         starts = episode_starts(batch) if is_rollout(batch) else th.zeros_like(batch["filled"][:, :, 0], dtype=th.bool)
-        return _by_steps(critic, critic.encode(field, 2), starts, before)
+        return shared(partial(_by_steps, critic), critic.encode(field, 2), starts, before)
     course = batch.course()
     starts, filled = episode_starts(course), course["filled"]
     if padding:
         filled = th.ones_like(filled)
     steps = PackedSteps.of_rollout(filled, starts) if is_rollout(batch) else PackedSteps.of(filled)
     if steps is None:
-        return _by_steps(critic, critic.encode(field, 2), to_device(starts, batch.device), before)
+        return shared(partial(_by_steps, critic), critic.encode(field, 2), to_device(starts, batch.device), before)
     steps = steps.to(batch.device)
     x = critic.encode(lambda key: steps.take(field(key)), 1)
     initial = x.new_zeros(steps.sizes[0], *x.shape[1:])
     if before is not None:
         initial = steps.at_start(before, initial)
     sizes = [size * critic.n_agents for size in steps.sizes]
-    hidden = gru_sequence(critic.rnn, x.flatten(0, 1), sizes, initial.flatten(0, 1)).view(x.shape)
+    sequence = partial(gru_sequence, critic.rnn)
+    hidden = shared_sequences(sequence, x.flatten(0, 1), sizes, initial.flatten(0, 1), critic.n_agents).view(x.shape)
     return steps.spread(critic.of_hidden(hidden)), steps.spread(hidden)
 
 

@@ -10,6 +10,7 @@ from learners.action_evaluation import ActionEvaluation, statistics
 from learners.figures import Averages, figure
 from learners.q_targets import masked_mean
 from learners.rollout_passes import RolloutPasses
+from utils.tensors.shared_rows import averaged
 
 Vector = th.Tensor
 # of the curvature along a step, below which there is no step
@@ -47,13 +48,13 @@ class TRPOLearner(RolloutPasses):
 
         now = self.evaluate_actions(sample, mac)
         before, kl = objective_and_kl(now)
-        gradient = flat(th.autograd.grad(before, weights, retain_graph=True, materialize_grads=True))
-        slope = flat(th.autograd.grad(kl, weights, create_graph=True, materialize_grads=True))
+        gradient = averaged(flat(th.autograd.grad(before, weights, retain_graph=True, materialize_grads=True)))
+        slope = averaged(flat(th.autograd.grad(kl, weights, create_graph=True, materialize_grads=True)))
 
         def curvature(x: Vector) -> Vector:
             """H x, where H are the second derivatives of the divergence: Fisher's information."""
             product = th.autograd.grad(slope @ x, weights, retain_graph=True, materialize_grads=True)
-            return flat(product) + self.args.cg_damping * x
+            return averaged(flat(product)) + self.args.cg_damping * x
 
         norm = gradient.norm()
         if not self.is_finite(self.agent_optimiser, before, norm):

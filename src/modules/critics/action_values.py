@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from modules.critics import REGISTRY
 from modules.unshared import linear_for_all, of_own_id, of_own_part
 from utils.config.merging import with_defaults
-from utils.tensors.divided import divided
 from utils.tensors.schemes import action_fields, as_seen, observed_fields, seen_shape, shape_of, state_fields
+from utils.tensors.shared_rows import shared
 
 Field = Callable[[str], th.Tensor]
 
@@ -109,7 +109,7 @@ class ActionValueCritic(nn.Module):
             estimates: which of the E.
         """
         x = self._by_sets(self._inputs(field, taken, taken if own is None else own))
-        return self._of_agents(divided(self.layers, x, estimates, axis=1, out_axis=2))
+        return self._of_agents(shared(self.layers, x, estimates, axis=1, out_axis=2))
 
     def _by_sets(self, x: th.Tensor) -> th.Tensor:
         """`[B, n, I]` as rows of each set of weights, `[sets, N, I]`."""
@@ -178,7 +178,7 @@ class CentralActionValues(ActionValueCritic):
         if self._agent_id:
             x = x + of_own_id(of_number)
         x = self._by_sets(x.expand(-1, self.n_agents, -1))
-        return self._of_agents(divided(self.layers, x, estimates, True, axis=1, out_axis=2))
+        return self._of_agents(shared(self.layers, x, estimates, True, axis=1, out_axis=2))
 
 
 class QuantilesOfActions(ActionValueCritic):

@@ -13,8 +13,8 @@ from modules.initialisation import orthogonal, orthogonal_layer
 from modules.layer_norms import layer_norms, normed
 from modules.unshared import linear, linear_for_all, of_own_id, unshare
 from utils.config.merging import with_defaults
-from utils.tensors.divided import divided, is_dividing
 from utils.tensors.schemes import action_fields, as_seen, observed_fields, seen_shape, shape_of, state_fields
+from utils.tensors.shared_rows import is_sharing, shared
 
 # before the name of a field of actions: those of the steps before
 LAST = "last/"
@@ -96,10 +96,10 @@ class ValueCritic(nn.Module):
 
         Args: see `encode`.
         """
-        if not is_dividing():
+        if not is_sharing():
             return self._values(field, lead)
         fields = {key: field(key) for part in self._parts for key in self._read[part]}
-        return divided(_Values(self, list(fields), lead), *fields.values())
+        return shared(_Values(self, list(fields), lead), *fields.values())
 
     def _values(self, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
         return self.fc3(self._encoded(field, lead)).squeeze(-1).expand(*[-1] * lead, self.n_agents)

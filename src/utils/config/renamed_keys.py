@@ -36,6 +36,8 @@ VALUES: dict[str, dict[str, str]] = {
     "vector_env": {"native": "batched"},
     "opponents": {"newest": "latest"},
 }
+# keys that were True or False -> what these mean, now that there are more values
+WERE_SWITCHES = {"data_parallel": {True: "auto", False: "0"}}
 # former key, which nothing reads any more -> the value with which it had no effect, and what is in its place. Other
 # values stay in configs: the ids of a suite's runs are computed from them, too.
 REMOVED: dict[str, tuple[Any, str]] = {
@@ -127,6 +129,8 @@ def _new(key: str, value: Any) -> tuple[str, Any]:
     name = KEYS.get(key, key)
     if key in OPPOSITES and isinstance(value, bool):
         return name, not value
+    if name in WERE_SWITCHES and isinstance(value, bool):
+        return name, WERE_SWITCHES[name][value]
     return name, VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value
 
 

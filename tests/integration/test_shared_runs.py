@@ -1,0 +1,129 @@
+"""Runs whose updates several processes share: they equal one process's, end with a process that dies, and resume."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from checks import check_config
+from checks.processes import processes_of
+from forked import Command, run_command
+from processes import all_end
+from small_training import small_config
+from utils.config.merging import default_config
+from utils.config.renamed_keys import with_new_names
+from utils.errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = ["--config=qmix", "--env-config=two_step", "with", "batch_size=5", "buffer_size=16", "seed=7", "test_nepisode=2"]
+RUN += ["test_interval=100", "learner_log_interval=20", "rnn_hidden_dim=8", "checkpoint_interval=100"]
+
+
+def figures(results):
+    """What the learner and tests logged: (key, step) -> value."""
+    (log,) = results.glob("runs/*/metrics.csv")
+    rows = [line.split(",") for line in log.read_text().splitlines()[1:]]
+    return {(key, int(t_env)): float(value) for t_env, _, _, key, value in rows if not key.startswith("time")}
+
+
+def trained(folder, *changes):
+    """The figures of a short run."""
+    folder.mkdir()
+    done = run_command(*RUN, "t_max=200", *changes, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return figures(folder / "results")
+
+
+@pytest.mark.slow
+def test_a_run_of_two_processes_equals_one(tmp_path):
+    alone = trained(tmp_path / "one", "data_parallel=0")
+    shared = trained(tmp_path / "two", "data_parallel=2")
+    assert shared == pytest.approx(alone, rel=1e-4, abs=1e-6)
+    assert sum(key == "loss" for key, _ in alone) > 5
+
+
+def others_of(pid):
+    """The processes that compute for a run."""
+    return [
+        child.pid for child in psutil.Process(pid).children(recursive=True) if "spawn_main" in " ".join(child.cmdline())
+    ]
+
+
+def begun(folder):
+    return Command(*RUN, "t_max=1000000", "data_parallel=2", cwd=folder, own_children=True).wait_for("Test after 10")
+
+
+@pytest.mark.slow
+def test_a_killed_process_ends_the_run_by_its_name_and_it_resumes_with_more(tmp_path):
+    run = begun(tmp_path)
+    (other,) = others_of(run.pid)
+    os.kill(other, signal.SIGKILL)
+    ended = run.end()
+    text = ended.stdout + ended.stderr
+    assert ended.returncode == 1
+    assert "Process 1 of data_parallel=2 has ended: killed by SIGKILL." in text
+    assert "is kept. Resume from the checkpoint of step" in text
+    last = max(step for _, step in figures(tmp_path / "results"))
+    resumed = run_command("--resume=latest", "with", f"t_max={last + 200}", "data_parallel=3", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "3 processes share the updates" in resumed.stdout + resumed.stderr
+    assert max(step for _, step in figures(tmp_path / "results")) > last + 100
+
+
+@pytest.mark.slow
+def test_no_process_outlives_the_run(tmp_path):
+    run = begun(tmp_path)
+    others = others_of(run.pid)
+    run.kill()
+    assert others and all_end(others, 20)
+
+
+@pytest.mark.slow
+def test_processes_that_torchrun_has_launched(tmp_path):
+    """They are one run, and leave one record."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    words = [*launcher, str(ROOT / "src" / "main.py"), *RUN, "t_max=60", "data_parallel=auto"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert "2 processes share the updates" in done.stdout + done.stderr
+    assert [path.name for path in (tmp_path / "results" / "sacred").iterdir() if path.name.isdigit()] == ["1"]
+    assert len(list((tmp_path / "results" / "runs").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"data_parallel": "many"}, "data_parallel=many: no such choice. Allowed: a number of processes"),
+        ({"data_parallel": -1}, "data_parallel=-1: no such choice"),
+        ({"data_parallel": 5000}, "up to 1024"),
+        ({"data_parallel": 2, "collection": "async"}, "data_parallel=2 does not go with collection=async"),
+    ],
+)
+def test_what_is_refused(changes, said, tmp_path):
+    with pytest.raises(ConfigError) as error:
+        check_config(small_config(tmp_path, **changes))
+    assert said in str(error.value)
+
+
+def test_how_many_processes(monkeypatch):
+    config = {**default_config(), "use_cuda": False}
+    for value, count in (("0", 1), ("1", 1), ("3", 3), ("auto", 1)):
+        assert processes_of({**config, "data_parallel": value}) == count
+    monkeypatch.setattr("checks.processes.cards", lambda: 2)
+    on_cards = {**config, "learner_device": "cuda"}
+    assert processes_of({**on_cards, "data_parallel": "auto"}) == 2
+    with pytest.raises(ConfigError, match="data_parallel=3: this machine has 2 GPUs"):
+        processes_of({**on_cards, "data_parallel": "3"})
+    monkeypatch.setattr("checks.processes.launched_ranks", lambda: (0, 4))
+    assert processes_of({**on_cards, "data_parallel": "auto"}) == 4
+    with pytest.raises(ConfigError, match="4 processes were launched together"):
+        processes_of({**on_cards, "data_parallel": "3"})
+
+
+def test_the_former_values():
+    assert [with_new_names({"data_parallel": value})["data_parallel"] for value in (True, False)] == ["auto", "0"]
