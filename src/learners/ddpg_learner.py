@@ -93,14 +93,11 @@ class DDPGLearner(OffPolicyLearner):
         if self.args.policy_loss == "sum":
             loss = loss * now.mask.sum()
         if self.args.bc_alpha:
-            loss = self._near_data(now, loss, values.detach(), actions)
+            # TD3+BC (Fujimoto & Gu 2021, eq. 3): values in units of their mean size, and the distance from the data
+            size = masked_mean(values.detach().abs(), now.mask).clamp(min=SMALLEST)
+            distance = masked_mean(((actions - now.taken) ** 2).mean(dim=-1), now.mask)
+            loss = self.args.bc_alpha / size * loss + distance
         return loss, {}
-
-    def _near_data(self, now: Transitions, loss: th.Tensor, values: th.Tensor, actions: th.Tensor) -> th.Tensor:
-        """TD3+BC (Fujimoto & Gu 2021, eq. 3): values in units of their mean size, and the distance from the data."""
-        size = masked_mean(values.abs(), now.mask).clamp(min=SMALLEST)
-        distance = masked_mean(((actions - now.taken) ** 2).mean(dim=-1), now.mask)
-        return self.args.bc_alpha / size * loss + distance
 
     @th.no_grad()
     def _acting(self, now: Transitions) -> th.Tensor:

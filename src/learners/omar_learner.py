@@ -8,6 +8,7 @@ from learners.ddpg_learner import DDPGLearner
 from learners.many_actions import conservative_gap, soft_largest, uniform_units, values_of_each
 from learners.off_policy import Transitions
 from learners.q_targets import masked_mean
+from modules.critics import REGISTRY as critic_REGISTRY
 from utils.errors import ConfigError
 
 
@@ -15,7 +16,7 @@ class OMARLearner(DDPGLearner):
     """TD3 with conservative values, whose policies also go towards the best of the actions that they try.
 
     The critics' loss has `cql_weight` times log sum_a exp Q(s, a) - Q(s, a_data), estimated with `cql_actions`
-    actions of a uniform distribution. The policies' loss is (1 - w) (-Q(s, mu(o))) + w |mu(o) - a|^2 with w =
+    actions of a uniform distribution. The policies' loss is (1 - w) (-Q(s, mu(o))) + w (mu(o) - a)^2 with w =
     `omar_weight` and the action a of `_best_tried`: a policy on a poor local maximum of Q leaves it.
     """
 
@@ -27,6 +28,11 @@ class OMARLearner(DDPGLearner):
             raise ConfigError(
                 f"learner={self.args.learner} tries actions for all agents at once. Use update_order=together."
             )
+
+    def _add_critics(self, scheme: Any) -> None:
+        """Each agent's own: nothing mixes their values."""
+        made = critic_REGISTRY[self.args.critic](scheme, self.args)
+        self.critic, self.target_critic = self.add_network("critic", made)
 
     def _critic_loss(self, now: Transitions, log: bool) -> tuple[th.Tensor, dict[str, Any]]:
         loss, logged = super()._critic_loss(now, log)

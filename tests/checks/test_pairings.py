@@ -37,7 +37,7 @@ def _runs_or_is_refused(learner, mixer, selector, output, monkeypatch):
     elif "continuous" not in REGISTRIES["learner"].entry(learner).traits.get("takes", ()):
         parts["mac"] = REGISTRIES["learner"].entry(learner).traits.get("controllers", ["basic_mac"])[0]
     elif controllers := REGISTRIES["learner"].entry(learner).traits.get("controllers"):
-        deviation = "none" if learner == "ddpg_learner" else "network"
+        deviation = "none" if learner in ("ddpg_learner", "omar_learner") else "network"
         parts |= {"mac": controllers[0], "agent": "ff", "obs_last_action": False, "deviation": deviation}
         parts |= {"squash": "tanh", "env": "gymnasium", "env_args": {"key": "Pendulum-v1", "time_limit": 5}}
     needs = REGISTRIES["mixer"].entry(mixer).traits if mixer else {}
