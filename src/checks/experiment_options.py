@@ -67,8 +67,8 @@ OPTIONS = {
     ),
     "opponents": Option(
         SHARED,
-        "who plays groups that do not learn (registry: opponents): latest (all learn), pool (past models: self-play) "
-        "or prioritised (by win rates)",
+        "who plays groups that do not learn (registry: opponents): latest (all learn), pool (past models: self-play), "
+        "prioritised (by win rates) or league (players of several runs)",
         reaches=NOWHERE,
     ),
     "plugins": Option(

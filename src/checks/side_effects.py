@@ -24,7 +24,16 @@ from utils.plain_values import quoted
 
 # settings that playing a recorded model does not use: statistics go nowhere, replays to the results, and its end is
 # nobody's news
-UNUSED_IN_PLAY = ("callbacks", "record_data", "mongo_url", "on_end", "mlflow_uri", "wandb_mode", "env_args.replay_dir")
+UNUSED_IN_PLAY = (
+    "callbacks",
+    "record_data",
+    "league_folder",
+    "mongo_url",
+    "on_end",
+    "mlflow_uri",
+    "wandb_mode",
+    "env_args.replay_dir",
+)
 # settings whose values are judged key by key
 JUDGED_WITHIN = ("env_args", "teams", "collectors")
 OF_FILES = Reach("take settings from a file")

@@ -27,7 +27,10 @@ def opponents_of(
             )
         groups = [group for groups in learning.values() for group in groups]
         _require_opposed(args, members, groups, runner.spec.rewards())
-    chosen = REGISTRY[args.opponents](args, mac, acting_mac, learning, logger)
+    more = []
+    if REGISTRY.entry(args.opponents).traits.get("needs_learners"):
+        more.append({member.name: member.learner for member in members if member.name in learning})
+    chosen = REGISTRY[args.opponents](args, mac, acting_mac, learning, logger, *more)
     runner.on_whole_episode = getattr(chosen, "take_episode", None)
     return chosen
 

@@ -38,6 +38,8 @@ MEANING = "meaning.json"
 # in models/<token> of models that are given away: the config of their run
 CONFIG = "config.json"
 POOL = "pool"
+# in the folder of a player of a league: what it is; in each of its copies: whom it beat
+PLAYER, BEATEN = "player.json", "beaten.json"
 
 
 def place_of_run(path: Path) -> tuple[Path, str, str] | None:

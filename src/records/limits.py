@@ -13,6 +13,8 @@ LARGEST_JSON = {
     "meaning.json": _MIB,
     "best_episode.json": _MIB,
     "cross_play.json": 16 * _MIB,
+    "player.json": _MIB,
+    "beaten.json": 16 * _MIB,
 }
 # of cout.txt only the end is read
 LARGEST: dict[str, int] = {

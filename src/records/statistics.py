@@ -28,11 +28,11 @@ RUN = {
     "skipped_updates": "updates so far that were left out because a value was not finite (on_non_finite=skip)",
     "skipped_rollouts": "rollouts so far that were left out for the same reason",
     "live/<key>": "the value of a key that changed while the run was under way (docs/runs.md)",
-    "test_win_rate_<opponent>": "share of the episodes of a test that were won against a past model (self-play); "
-    "pool: against all",
+    "test_win_rate_<opponent>": "share of the episodes of a test that were won against a past model (self-play), or "
+    "another player of a league; pool: against all",
     "test_return_<opponent>": "mean return against it",
     "test_rating": "rating of the newest model, by its matches in tests (opponent_ratings); test_rating_<opponent>: of "
-    "a past one",
+    "a past one, or another player of a league",
     "test_rating_sigma": "standard deviation of the rating; test_rating_sigma_<opponent>: likewise",
     "test_exploitability": "exact exploitability of the newest models, of small games of env=openspiel: what a player "
     "gains in the mean by the best answer; test_exploitability_pool: of the average of the pool's past models",

@@ -153,23 +153,29 @@ def test_time_is_divided_among_settings():
     assert affordable(100, 1, 1) == (1, 5.0)
 
 
-def test_a_short_run_is_the_run_with_other_ends():
+def test_a_short_run_is_the_run_with_other_ends(tmp_path):
     run = run_of(test_nepisode=100, log_interval=5, use_wandb=True)
     config = {"runner": "parallel", "batch_size_run": 8, "test_nepisode": 100}
-    made = short_run(run, 3, 10.0, config)
+    made = short_run(run, 3, 10.0, config, tmp_path)
     assert made.short.id == "short-3" and made.whole is run
     kept, added = made.short.words[: len(run.words) - 3], made.short.words[len(run.words) - 3 :]
     replaced = "test_nepisode=100", "log_interval=5", "use_wandb=True"
     assert kept == [word for word in run.words if word not in replaced]
     assert added[:3] == ["max_hours=0.027777777777777776", "log_interval=500", "test_nepisode=10"]
     assert "use_wandb=False" in added and "save_model=False" in added
+    assert not any(word.startswith("league_folder=") for word in added) and "record_data=''" in added
+    of_league = short_run(run, 3, 10.0, {**config, "league_folder": "results/leagues/x"}, tmp_path).short.words
+    assert of_league[-1] == f"league_folder='{tmp_path}/league-3'"
     # thirteen rollouts instead of two
     assert made.tests == 6.5
-    assert short_run(run, 0, 1.0, {**config, "runner": "episode"}).tests == 10
+    assert short_run(run, 0, 1.0, {**config, "runner": "episode"}, tmp_path).tests == 10
 
 
 def test_speed_is_that_after_the_first_update(tmp_path):
-    folder, one = folder_in(tmp_path), short_run(run_of(), 0, 10.0, {"runner": "episode", "test_nepisode": 20})
+    folder, one = (
+        folder_in(tmp_path),
+        short_run(run_of(), 0, 10.0, {"runner": "episode", "test_nepisode": 20}, tmp_path),
+    )
     rows = [(100, 0, 30.0, 8.0, 1, 8.0), (200, 1, 40.0, 8.0, 1, 8.0), (700, 9, 50.0, 10.0, 3, 8.0)]
     write_timer(folder, "a", rows)
     attempt = Attempt("short-0", 1, "done", "a", claimed=100.0, ended=175.0)

@@ -19,6 +19,7 @@ COUNTS = {
     "skirmish_quick": 3 * 2 * 3,
     "skirmish_data": 2 * 3,
     "skirmish_all_maps": 23,
+    "league_kuhn": 3,
     "epymarl_benchmark": 9 * 20 * 5,
     "pymarlzoo_benchmark": 18 * 8 * 5,
     "muster_benchmark": (6 * 12 - 1) * 3,

@@ -1,7 +1,9 @@
 """Opponents: which models play the groups that do not learn in a rollout (self-play)."""
 
+from dataclasses import replace
 from typing import Any
 
+from collection.opponents.league_options import OPTIONS as LEAGUE_OPTIONS
 from utils.config.options import EPISODES, FREE, STEPS, WIDTH, Option
 from utils.config.reach import READ_ONLY
 from utils.config.registry import Registry
@@ -41,6 +43,25 @@ POOL = {
         resume=FREE,
     ),
 }
+HARDNESS = Option(2.0, "exponent of opponent_weighting=hard; 0: all alike", at_least=0, at_most=100)
+MEMORY = Option(
+    0.99,
+    "what an episode counts in these rates after each later one against the same model",
+    above=0,
+    at_most=1,
+)
+LEAGUE = {
+    **{key: POOL[key] for key in ("opponent_interval", "opponent_nepisode", "opponent_ratings")},
+    "opponent_interval": replace(
+        POOL["opponent_interval"],
+        sentence="steps after which a main player freezes a copy, and each player looks who is there and how it fares",
+    ),
+    "opponent_hardness": replace(
+        HARDNESS, sentence="exponent p of the weight (1 - x)^p of a copy beaten at the rate x"
+    ),
+    "opponent_memory": MEMORY,
+    **LEAGUE_OPTIONS,
+}
 
 
 def latest(*parts: Any) -> None:
@@ -74,12 +95,16 @@ REGISTRY.declare(
             "variance, x (1 - x), largest for equals",
             choices=("hard", "variance"),
         ),
-        "opponent_hardness": Option(2.0, "exponent of opponent_weighting=hard; 0: all alike", at_least=0, at_most=100),
-        "opponent_memory": Option(
-            0.99,
-            "what an episode counts in these rates after each later one against the same model",
-            above=0,
-            at_most=1,
-        ),
+        "opponent_hardness": HARDNESS,
+        "opponent_memory": MEMORY,
     },
+)
+REGISTRY.declare(
+    "league",
+    "collection.opponents.league:League",
+    "a league: frozen copies of the players of several runs, main players and exploiters, which share a folder",
+    needs_opposed=True,
+    needs_learners=True,
+    check="collection.opponents.league_options:check",
+    options=LEAGUE,
 )

@@ -53,6 +53,15 @@ class Pool:
         """All by name, the past ones from the oldest to the newest."""
         return self.past | self.fixed
 
+    @property
+    def tested(self) -> list[str]:
+        """The names of those that tests meet: all."""
+        return list(self.models)
+
+    def weights_of(self, name: str, team: str) -> Any:
+        """The weights of a model's team."""
+        return self.models[name][team]
+
     def ranks(self) -> dict[str, str]:
         """Name of a model -> its name in statistics: "past_1" for the newest past one, "past_2" for the one before."""
         return {name: f"past_{k + 1}" for k, name in enumerate(reversed(self.past))} | {

@@ -1,18 +1,11 @@
 """Prioritised fictitious self-play: past models are drawn by how often they are beaten (Vinyals et al. 2019)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from collection.opponents.matchmaking import WEIGHTINGS
 from collection.opponents.self_play import SelfPlay
 from collection.opponents.win_rates import WinRates, won
-
-# weighting -> (win rate of the group that learns, exponent) -> weight of the opponent in the draw
-WEIGHTINGS: Mapping[str, Callable[[float, float], float]] = {
-    # f_hard(x) = (1 - x)^p: those that are hard to beat
-    "hard": lambda rate, hardness: (1 - rate) ** hardness,
-    # f_var(x) = x (1 - x): those of the same strength
-    "variance": lambda rate, hardness: rate * (1 - rate),
-}
 
 
 class PrioritisedSelfPlay(SelfPlay):

@@ -63,6 +63,13 @@ class Ratings:
         for team in teams:
             self._set((team, model), *self.of(team, NEWEST))
 
+    def follow(self, before: str, model: str) -> None:
+        """A model has learned and is called `model` now: it has the rating that it had, less certain by `DRIFT`."""
+        for team, known in self._known.items():
+            if before in known:
+                mean, deviation = self.of(team, before)
+                self._set((team, model), mean, hypot(deviation, DRIFT))
+
     def keep(self, models: Collection[str]) -> None:
         """Forget all others but the newest."""
         for team, known in self._known.items():

@@ -47,6 +47,7 @@ class SelfPlay:
         learning: Mapping[str, Sequence[str]],
         logger: Logger,
     ):
+        self._args = args
         self._mac, self._acting, self._teams, self._logger = mac, acting_mac, learning, logger
         # of each group that learns, its team
         self._sides = {group: team for team, groups in learning.items() for group in groups}
@@ -55,8 +56,7 @@ class SelfPlay:
         self._declared = {team: declared_names(mac.teams[team].mac) for team in learning}
         self._nepisode = args.opponent_nepisode
         self._files = PoolFiles(args, logger.console_logger.warning)
-        self._pool = Pool(args.opponent_pool, args.opponent_interval, args.opponent_newest, args.seed)
-        self._pool.fixed = {f"fixed_{k + 1}": self._fixed(path) for k, path in enumerate(args.opponent_models)}
+        self._pool = self._made_pool()
         self._scores = Scores()
         self._ratings = Ratings() if args.opponent_ratings else None
         # the groups that were not played by their newest model in the last rollout of training, and who played them
@@ -69,14 +69,8 @@ class SelfPlay:
 
     def draw(self, t_env: int) -> None:
         """Choose who plays the next rollout of training; before, the newest model enters the pool if that is due."""
-        pool = self._pool
-        if pool.due(t_env):
-            pool.add(t_env, {team: self._weights(team, self._mac.teams[team].mac) for team in self._teams})
-            self._files.sync(list(pool.past), self._saved)
-            if self._ratings is not None:
-                self._ratings.add(self._teams, str(t_env))
-                self._ratings.keep(pool.models)
-        before, self._playing = self._playing, pool.draw(self._sides)
+        self._take_newest(t_env)
+        before, self._playing = self._playing, self._pool.draw(self._sides)
         self._play_as(self._playing)
         self._acting.taken_over = frozenset(
             group for group in self._sides if before.get(group) != self._playing.get(group)
@@ -145,10 +139,28 @@ class SelfPlay:
         if self._ratings is not None and state.get("ratings"):
             self._ratings.load_state_dict(state["ratings"])
 
+    def _made_pool(self) -> Any:
+        """The pool of the config, or what takes its place."""
+        args = self._args
+        pool = Pool(args.opponent_pool, args.opponent_interval, args.opponent_newest, args.seed)
+        pool.fixed = {f"fixed_{k + 1}": self._fixed(path) for k, path in enumerate(args.opponent_models)}
+        return pool
+
+    def _take_newest(self, t_env: int) -> None:
+        """Before a rollout of training: the newest model enters the pool, if that is due."""
+        pool = self._pool
+        if not pool.due(t_env):
+            return
+        pool.add(t_env, {team: self._weights(team, self._mac.teams[team].mac) for team in self._teams})
+        self._files.sync(list(pool.past), self._saved)
+        if self._ratings is not None:
+            self._ratings.add(self._teams, str(t_env))
+            self._ratings.keep(pool.tested)
+
     def _matches(self) -> Iterator[tuple[str, str]]:
         """Each group that learns, with each opponent."""
         for group in self._sides:
-            for opponent in self._pool.models:
+            for opponent in self._pool.tested:
                 if self._others(group, opponent):
                     yield group, opponent
 
@@ -173,7 +185,7 @@ class SelfPlay:
             team.stand_ins = {}
             for group, model in models.items():
                 if self._sides[group] == name:
-                    team.stand_ins[group] = self._loaded(group, self._pool.models[model][name])
+                    team.stand_ins[group] = self._loaded(group, self._pool.weights_of(model, name))
 
     def _weights(self, team: str, mac: Any) -> Any:
         return copy.deepcopy(state_of(mac, self._declared[team]))
@@ -197,10 +209,10 @@ class SelfPlay:
             raise ConfigError(f"opponent_models: {Path(path)} has no model of {' or '.join(self._teams)}.")
         return found
 
-    def _saved(self, step: str) -> "_Saved":
+    def _saved(self, step: str) -> "SavedTeams":
         """A past model, to be saved."""
         weights = self._pool.past[step]
-        return _Saved({team: self._loaded(groups[0], weights[team]) for team, groups in self._teams.items()})
+        return SavedTeams({team: self._loaded(groups[0], weights[team]) for team, groups in self._teams.items()})
 
 
 class PoolFiles:
@@ -233,7 +245,7 @@ class PoolFiles:
             self._warn(f"The pool of opponents could not be saved in {self._folder}: {error}")
 
 
-class _Saved:
+class SavedTeams:
     """Controllers by team, in the files of saved models."""
 
     def __init__(self, macs: Mapping[str, Any]):

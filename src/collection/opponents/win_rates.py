@@ -100,6 +100,10 @@ class WinRates:
         wins, episodes = self._counts.get(group, {}).get(opponent, (0.0, 0.0))
         return (wins + 0.5) / (episodes + 1)
 
+    def episodes(self, group: str, opponent: str) -> float:
+        """How many count, each as much as is left of it."""
+        return self._counts.get(group, {}).get(opponent, (0.0, 0.0))[1]
+
     def keep(self, opponents: Collection[str]) -> None:
         """Forget all others."""
         for group, counts in self._counts.items():

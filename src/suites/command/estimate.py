@@ -5,8 +5,6 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -92,13 +90,15 @@ def _measure(
 ) -> None:
     """Run short trainings, as many at a time as the suite's runs, on the cores and cards that these would have."""
     count, seconds = affordable(len(wanted), machine.at_once(), 60 * options.minutes)
-    shorts = [short_run(run, i, seconds, config_of(run)) for i, run in enumerate(wanted[:count])]
     left = f" (of {len(wanted)}; --minutes measures more)" if count < len(wanted) else ""
     took = about(count * (seconds + START) / machine.at_once())
     print(f"Measuring {counted(count, 'setting')}{left}, {about(seconds)} of training each: about {took}.", flush=True)
-    by_id = {one.short.id: one for one in shorts}
     speeds: list[Speed] = []
-    with _temporary_suite(suite, [one.short for one in shorts]) as folder:
+    with tempfile.TemporaryDirectory(prefix="muster-estimate-", ignore_cleanup_errors=True) as place:
+        shorts = [short_run(run, i, seconds, config_of(run), Path(place)) for i, run in enumerate(wanted[:count])]
+        by_id = {one.short.id: one for one in shorts}
+        folder = SuiteFolder(Path(place), suite.name)
+        write_manifest(folder, replace(suite, search=None), [one.short for one in shorts])
         watch = Watch(folder.results, seconds)
 
         def report(attempt: Attempt) -> None:
@@ -115,14 +115,6 @@ def _measure(
         raise Interrupted(outcome.signum, f"Stopped; {counted(len(speeds), 'setting')} measured.")
     if hasattr(os, "getloadavg") and (load := os.getloadavg()[0]) > len(machine.cores) + 0.5:
         print(f"note: this machine was busy with other work, too (load {load:.1f} on {len(machine.cores)} cores).")
-
-
-@contextmanager
-def _temporary_suite(suite: SuiteFile, runs: list[SuiteRun]) -> Iterator[SuiteFolder]:
-    with tempfile.TemporaryDirectory(prefix="muster-estimate-", ignore_cleanup_errors=True) as place:
-        folder = SuiteFolder(Path(place), suite.name)
-        write_manifest(folder, replace(suite, search=None), runs)
-        yield folder
 
 
 def _told(folder: SuiteFolder, one: ShortRun, attempt: Attempt) -> Speed | None:

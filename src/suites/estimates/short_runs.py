@@ -31,7 +31,7 @@ PATIENCE, EXTRA = 4.0, 60.0
 LOOKS, EPISODES = 500, 10
 # settings of short runs, which leave nothing behind and tell no other service
 _QUIET = ["save_model=False", "save_replay=False", "summary=False", "use_tensorboard=False", "use_wandb=False",
-          "use_mlflow=False", "mongo_url=''", "on_end=''", "timer='on'"]  # fmt: skip
+          "use_mlflow=False", "mongo_url=''", "on_end=''", "record_data=''", "timer='on'"]  # fmt: skip
 # those that they replace
 _REPLACED = ("max_hours=", "log_interval=", "test_nepisode=", *(f"{word.partition('=')[0]}=" for word in _QUIET))
 
@@ -67,13 +67,15 @@ def affordable(count: int, jobs: int, seconds: float) -> tuple[int, float]:
     return max(min(int(seconds * jobs / (LEAST + START)), count), 1), LEAST
 
 
-def short_run(run: SuiteRun, number: int, seconds: float, config: Mapping[str, Any]) -> ShortRun:
-    """The short training of a run. `seconds`: after its first update; `config`: of the run."""
+def short_run(run: SuiteRun, number: int, seconds: float, config: Mapping[str, Any], place: Path) -> ShortRun:
+    """The short training of a run. `seconds`: after its first update; `config`: of the run; `place`: for its league."""
     copies = 1 if config["runner"] == "episode" else config["batch_size_run"]
     episodes = min(config["test_nepisode"], EPISODES)
     words = [word for word in run.words if not word.startswith(_REPLACED)]
     words += [f"max_hours={(PATIENCE * seconds + EXTRA) / 3600!r}", f"log_interval={LOOKS}"]
     words += [f"test_nepisode={episodes}", *_QUIET]
+    if config.get("league_folder"):  # with itself alone: it is not the player that the run will be
+        words.append(f"league_folder={str(place / f'league-{number}')!r}")
     tests = math.ceil(config["test_nepisode"] / copies) / max(math.ceil(episodes / copies), 1)
     return ShortRun(run, replace(run, id=f"short-{number}", words=words, confirmed=[]), tests)
 

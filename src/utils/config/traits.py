@@ -101,6 +101,7 @@ TRAITS: dict[str, dict[str, str]] = {
     "way of acting": {"lag": "updates by which the weights that play lag behind"},
     "choice of opponents": {
         "needs_opposed": "it needs opposed groups, which past and fixed models play, too",
+        "needs_learners": "its constructor takes the learners of the teams that learn, by name, too",
     },
 }
 

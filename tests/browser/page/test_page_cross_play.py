@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from browser.figures.self_play import cross_play_heatmap, rating_curves
-from browser.page.run.ratings import draw
+from browser.page.run.ratings import draw, rated
 from browser.page.run.request import RunRequest
 from browser.page.server.app import view_of
 from page_views import context_of, links_in, parts_of, text_of
@@ -73,6 +73,16 @@ def test_ratings_are_a_line_for_each_team(root):
     lines = [trace for trace in graph.figure.data if trace.mode == "lines+markers"]
     assert [line.name for line in lines] == ["blue", "red"] and list(lines[0].y) == [25.0, 35.0]
     assert draw(RunRequest(context, context.run("2"))) is None
+
+
+def test_ratings_of_a_league_are_a_line_for_each_player_and_none_for_each_model_of_a_pool():
+    names = ("", "_main_2", "_past_1", "_fixed_1", "_without_deviation")
+    keys = [f"test_rating{name}" for name in names] + [f"test_rating_sigma{name}" for name in names[:-1]]
+    assert rated(keys) == {
+        "": ("test_rating", "test_rating_sigma"),
+        "main_2": ("test_rating_main_2", "test_rating_sigma_main_2"),
+    }
+    assert list(rated([f"red/{key}" for key in keys])) == ["red", "red/main_2"]
 
 
 def test_areas_are_two_deviations():
