@@ -19,8 +19,36 @@ from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = ["--config=qmix", "--env-config=two_step", "with", "batch_size=5", "buffer_size=16", "seed=7", "test_nepisode=2"]
-RUN += ["test_interval=100", "learner_log_interval=20", "rnn_hidden_dim=8", "checkpoint_interval=100"]
+SETTINGS = ["--env-config=two_step", "with", "batch_size=5", "buffer_size=16", "seed=7", "test_nepisode=2"]
+SETTINGS += ["test_interval=100", "learner_log_interval=20", "rnn_hidden_dim=8", "checkpoint_interval=100"]
+RUN = ["--config=qmix", *SETTINGS]
+# a learner that makes its steps without the others' gradients, and one that knows nothing of Muster's
+OWN_LEARNERS = """
+from learners import REGISTRY
+from learners.q_learner import QLearner
+
+class Steps(QLearner):
+    def _step(self, optimiser, loss, grad_norm_clip=None):
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        return 0.0
+
+class Plain:
+    def __init__(self, mac, scheme, logger, args):
+        pass
+
+    def train(self, batch, t_env, episode_num):
+        pass
+
+    def cuda(self):
+        pass
+
+    def save_models(self, path):
+        pass
+
+REGISTRY["own_steps"], REGISTRY["plain"] = Steps, Plain
+"""
 
 
 def figures(results):
@@ -30,20 +58,30 @@ def figures(results):
     return {(key, int(t_env)): float(value) for t_env, _, _, key, value in rows if not key.startswith("time")}
 
 
-def trained(folder, *changes):
+def trained(folder, *words):
     """The figures of a short run."""
     folder.mkdir()
-    done = run_command(*RUN, "t_max=200", *changes, cwd=folder)
+    done = run_command(*words, cwd=folder)
     assert done.returncode == 0, done.stderr
     return figures(folder / "results")
 
 
 @pytest.mark.slow
-def test_a_run_of_two_processes_equals_one(tmp_path):
-    alone = trained(tmp_path / "one", "data_parallel=0")
-    shared = trained(tmp_path / "two", "data_parallel=2")
-    assert shared == pytest.approx(alone, rel=1e-4, abs=1e-6)
-    assert sum(key == "loss" for key, _ in alone) > 5
+@pytest.mark.parametrize(
+    ("preset", "statistic", "changes"),
+    [
+        # its updates draw random numbers, and a setting changes
+        ("roma", "loss", ["lr=[[0, 0.001], [100, 0.0001]]"]),
+        # it learns from policies as they act, with epsilon
+        ("coma", "coma_loss", ["epsilon_anneal_time=100", "buffer_size=5", "batch_size_run=5"]),
+    ],
+)
+def test_a_run_of_two_processes_equals_one(preset, statistic, changes, tmp_path):
+    words = [f"--config={preset}", *SETTINGS, "t_max=120", *changes]
+    alone = trained(tmp_path / "one", *words, "data_parallel=0")
+    shared = trained(tmp_path / "two", *words, "data_parallel=2")
+    assert shared == pytest.approx(alone, rel=1e-3, abs=1e-5)
+    assert sum(key == statistic for key, _ in alone) > 3
 
 
 def others_of(pid):
@@ -80,6 +118,22 @@ def test_no_process_outlives_the_run(tmp_path):
     others = others_of(run.pid)
     run.kill()
     assert others and all_end(others, 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("learner", "code", "said"),
+    [
+        ("own_steps", 1, "the weights of process 1 are no longer those of the first one"),
+        ("plain", 0, "data_parallel has no effect: learner=plain is no learners.base.BaseLearner"),
+    ],
+)
+def test_learners_that_cannot_share_their_updates(learner, code, said, tmp_path):
+    (tmp_path / "own.py").write_text(OWN_LEARNERS)
+    words = [*RUN, "plugins=own.py", f"learner={learner}", "t_max=60", "data_parallel=2"]
+    done = run_command(*words, cwd=tmp_path)
+    assert said in done.stdout + done.stderr
+    assert done.returncode == code
 
 
 @pytest.mark.slow

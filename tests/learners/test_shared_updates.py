@@ -12,8 +12,11 @@ from learners import REGISTRY
 from small_training import preset_of
 
 ROOT = Path(__file__).resolve().parents[2]
-# beside the plainest preset of each learner: recurrent policies and critics, agents in turn, entities, IQN's fractions
-OTHERS = ("coma", "ppo_recurrent", "mappo", "hatrpo", "haddpg", "enn_ppo", "iqn", "qplex", "pymarlzoo_commformer")
+# beside the plainest preset of each learner: recurrent policies and critics, agents in turn, entities, IQN's fractions,
+# dropout, and a step that is clipped by gradients of others' weights
+DROPOUT = "pymarlzoo_commformer"
+OTHERS = ("coma", "ppo_recurrent", "mappo", "hatrpo", "haddpg", "enn_ppo", "iqn", "qplex", DROPOUT)
+OTHERS += (f"{DROPOUT} commformer_dropout=0 edge_draws=graph edge_interval=2 epochs=2",)
 # HATRPO's conjugate gradients amplify what rounding makes of them
 MOST, OF_HATRPO = 1e-5, 1e-4
 
@@ -49,4 +52,4 @@ def test_two_processes_equal_one(tmp_path):
     }
     assert not far
     # dropout's numbers are of all rows
-    assert [name for name, (*_, shared) in found.items() if not shared] == ["pymarlzoo_commformer"]
+    assert [name for name, (*_, shared) in found.items() if not shared] == [DROPOUT]

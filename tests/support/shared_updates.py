@@ -12,6 +12,7 @@ from datetime import timedelta
 import numpy as np
 import torch as th
 import torch.distributed as dist
+import yaml
 
 from cli.compose import compose_config
 from components.sampling.compose import Minibatches
@@ -38,8 +39,9 @@ class CountingRanks(Ranks):
         return super().gathered(own, sizes)
 
 
-def case(algorithm):
-    """The config of a preset, on a small environment in this process."""
+def case(words):
+    """The config of a preset, on a small environment in this process; with changes, "preset key=value"."""
+    algorithm, *settings = words.split()
     environment = "entities" if sees_entities(algorithm) else "lbf"
     changes = {**SETTINGS, "env_args": SHORT[environment]}
     if needs_continuous_actions(algorithm):
@@ -49,7 +51,7 @@ def case(algorithm):
     changes |= {"vector_env": "in_process", "collection": "sync"}
     if config["runner"] in ("episode", "collectors"):
         changes["runner"] = "parallel"
-    suited(config, changes)
+    suited(config, changes | {key: yaml.safe_load(value) for key, value in (word.split("=") for word in settings)})
     if learners.entry(config["learner"]).traits.get("on_policy"):
         config["buffer_size"] = EPISODES
         config["minibatches"] = min(2, config.get("minibatches") or 1)
