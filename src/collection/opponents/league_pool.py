@@ -1,4 +1,4 @@
-"""The copies of a league that a player knows, in the place of a run's own pool."""
+"""The copies of a league that a player knows, which it meets instead of a pool of its own."""
 
 import random
 from collections.abc import Callable, Mapping
