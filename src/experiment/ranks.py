@@ -125,12 +125,13 @@ class Shared(Alone):
         for team in self._parts.learning:
             assert team.made_of is not None
             made[team.name] = Blueprint(team.args, *team.made_of, team.buffer.scheme)
+            self._told[team.name] = _figures(team.args), [{} for _ in parts_that_act(team.mac)]
         return made
 
     def _changes(self, team: Member) -> tuple[dict, list[dict]]:
         """What has changed since the last call of the team's settings, and of figures of those that act."""
         now = _figures(team.args), [_figures(part) for part in parts_that_act(team.mac)]
-        settings, acting = self._told.get(team.name, ({}, [{} for _ in now[1]]))
+        settings, acting = self._told[team.name]
         self._told[team.name] = now
         return _newer(now[0], settings), [_newer(*pair) for pair in zip(now[1], acting, strict=True)]
 

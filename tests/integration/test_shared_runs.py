@@ -13,7 +13,9 @@ from checks import check_config
 from checks.processes import processes_of
 from forked import Command, run_command
 from processes import all_end
+from run import run
 from small_training import small_config
+from team_runs import config_of
 from utils.config.merging import default_config
 from utils.config.renamed_keys import with_new_names
 from utils.errors import ConfigError
@@ -84,6 +86,16 @@ def test_a_run_of_two_processes_equals_one(preset, statistic, changes, tmp_path)
     assert sum(key == statistic for key, _ in alone) > 3
 
 
+@pytest.mark.slow
+def test_teams_of_two_processes_equal_those_of_one(tmp_path):
+    """PPO of continuous actions and VDN, each with settings and sizes of its own."""
+    for count in (0, 2):
+        run(config_of(tmp_path / str(count), "episodes", t_max=100, data_parallel=count, checkpoint_interval=50))
+    alone, shared = (figures(tmp_path / str(count)) for count in (0, 2))
+    assert shared == pytest.approx(alone, rel=1e-3, abs=1e-5)
+    assert {"drones/pg_loss", "trucks/loss"} <= {key for key, _ in alone}
+
+
 def others_of(pid):
     """The processes that compute for a run."""
     return [
@@ -97,10 +109,10 @@ def begun(folder):
 
 @pytest.mark.slow
 def test_a_killed_process_ends_the_run_by_its_name_and_it_resumes_with_more(tmp_path):
-    run = begun(tmp_path)
-    (other,) = others_of(run.pid)
+    command = begun(tmp_path)
+    (other,) = others_of(command.pid)
     os.kill(other, signal.SIGKILL)
-    ended = run.end()
+    ended = command.end()
     text = ended.stdout + ended.stderr
     assert ended.returncode == 1
     assert "Process 1 of data_parallel=2 has ended: killed by SIGKILL." in text
@@ -114,9 +126,9 @@ def test_a_killed_process_ends_the_run_by_its_name_and_it_resumes_with_more(tmp_
 
 @pytest.mark.slow
 def test_no_process_outlives_the_run(tmp_path):
-    run = begun(tmp_path)
-    others = others_of(run.pid)
-    run.kill()
+    command = begun(tmp_path)
+    others = others_of(command.pid)
+    command.kill()
     assert others and all_end(others, 20)
 
 
