@@ -210,6 +210,9 @@ def test_what_is_not_shared():
     network = nn.Linear(3, 2)
     with sharing():
         assert not is_sharing()  # no processes
+        x = th.randn(5, 3)
+        assert th.equal(shared_network(network, x), network(x))
+        assert th.equal(shared_slices(lambda rows: network(x[rows]), 5, network), network(x))
 
     def inside(rank):
         assert is_sharing()
