@@ -6,6 +6,7 @@ import pytest
 import torch as th
 
 from collection.synchronous import SyncCollection
+from experiment.shared_updates import Alone
 from experiment.state import LoopState
 from experiment.updates import Updates
 from fakes import RecordingLogger
@@ -80,7 +81,7 @@ def test_an_update_tells_acting_that_weights_have_changed():
     updates = Updates.__new__(Updates)
     collection, diagnostics = SimpleNamespace(weights_changed=False), SimpleNamespace()
     updates.parts = SimpleNamespace(loop=LoopState(), collection=collection, diagnostics=diagnostics, callbacks=None)
-    updates.logger = SimpleNamespace(moved=lambda: None)
+    updates.logger, updates._learners = SimpleNamespace(moved=lambda: None), Alone()
     learner = SimpleNamespace(train=lambda *_: None, skipped_updates=0)
     updates._update(SimpleNamespace(learner=learner), SimpleNamespace(scheme={}), 0)
     assert collection.weights_changed and updates.parts.loop.updates == 1
