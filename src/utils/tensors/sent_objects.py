@@ -4,7 +4,6 @@ import io
 import pickle
 from typing import Any
 
-import cloudpickle
 import torch as th
 
 # how a tensor stands in the bytes: its place among the tensors, type, shape and device
@@ -13,6 +12,8 @@ Description = tuple[int, th.dtype, th.Size, str]
 
 def taken_apart(value: Any) -> tuple[bytes, list[th.Tensor]]:
     """Any object as bytes, and its tensors, each contiguous, without gradients."""
+    import cloudpickle  # what trains in one process does without
+
     tensors: list[th.Tensor] = []
 
     class Pickler(cloudpickle.Pickler):
