@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+import os
 import re
 from dataclasses import replace
 
@@ -217,7 +218,9 @@ def test_runs_that_are_done_are_exported_once_and_what_is_no_longer_in_the_suite
         export(folder, argparse.Namespace(folder=options.folder, metric="other"))
 
 
-def test_the_best_model_of_each_setting_is_kept_with_its_config_and_without_optimisers(tmp_path, capsys):
+def test_the_best_model_of_each_setting_is_kept_with_its_config_and_without_optimisers(tmp_path, capsys, request):
+    umask = os.umask(0o077)  # results are the user's own; what is given away is not
+    request.addfinalizer(lambda: os.umask(umask))
     folder = folder_in(tmp_path / "results")
     runs = [replace(run, map=f"[{name}]") for run, name in zip(runs_of(4), ("3m", "3m", "8m", "8m"), strict=True)]
     write_manifest_of(folder, runs)
@@ -245,6 +248,7 @@ def test_the_best_model_of_each_setting_is_kept_with_its_config_and_without_opti
     config = json.loads((kept / "8m" / "config.json").read_text())
     assert config["env_args"] == {"map_name": "[8m]"} and "local_results_path" not in config
     require_intact(kept / "3m" / "best")
+    assert {path.stat().st_mode & 0o777 for path in (kept, *kept.rglob("*"))} == {0o755, 0o644}
     (folder.results / "models" / "token1" / "best" / "agent.th").write_text("changed")
     with pytest.raises(CheckpointError, match=r"token1/best/agent\.th has"):
         export_models(folder, kept)

@@ -31,7 +31,6 @@ class League(SelfPlay):
 
     Args:
         learners: of the teams that learn, by name; the others: see `SelfPlay`.
-
     """
 
     def __init__(

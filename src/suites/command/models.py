@@ -44,6 +44,9 @@ def export_models(folder: SuiteFolder, target: Path) -> None:
     if not best:
         raise ConfigError(f"No run of {folder.name} that is done has a tested model.")
     try:
+        if not target.exists():
+            target.mkdir(parents=True)
+            target.chmod(0o755)
         sizes = [_copy(found, target / name) for name, (_, found) in best.items()]
     except OSError as error:
         raise ConfigError(f"{target}: the models cannot be written ({error.strerror or error}).") from None
@@ -76,5 +79,7 @@ def _copy(found: FoundRun, target: Path) -> int:
     add_manifest(unfinished / BEST)
     config = {key: value for key, value in found.config().items() if key not in OF_THE_PLACE}
     (unfinished / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+    for path in (unfinished, *unfinished.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)  # they are made to be given away
     replace_folder(unfinished, target)
     return sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
