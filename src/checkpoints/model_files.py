@@ -15,10 +15,12 @@ from checkpoints.enn_checkpoints import enn_checkpoints, enn_state, is_enn_check
 from checkpoints.model_manifests import add_manifest, require_intact
 from checkpoints.plain_files import load_plain, not_finite
 from records.best_model import RankedModel, SavedModel, best_of, last_test_in, reason_to_play, recorded_best, to_play
+from records.find_run import shipped_model, shipped_models
 from records.layout import BEST
 from records.recorded import manifests
 from utils.errors import ConfigError
 from utils.files.folders import replace_folder
+from utils.nearest import did_you_mean
 from utils.plain_values import quoted
 
 
@@ -76,7 +78,7 @@ def model_to_play(checkpoint_path: str, load_step: int) -> tuple[Path, int, str]
     Raises:
         ConfigError: as `find_checkpoint`.
     """
-    root = Path(checkpoint_path)
+    root = _folder(checkpoint_path)
     place, step = _found(checkpoint_path, load_step)
     reason = ""
     if not load_step and place.parent == root and not is_enn_checkpoint(place):
@@ -99,8 +101,8 @@ def _to_play(root: Path) -> tuple[Path, int, str]:
 def find_checkpoint(checkpoint_path: str, load_step: int, key: str = "checkpoint_path") -> tuple[Path, int]:
     """Return the folder and step of the saved model nearest to `load_step` (0: the newest).
 
-    `checkpoint_path` has a subfolder for each step, or is itself the folder `best` of a run. `key` is the config's
-    that has the path, for errors.
+    `checkpoint_path` has a subfolder for each step, or is itself the folder `best` of a run, or is the name of a model
+    that comes with Muster. `key` is the config's that has the path, for errors.
 
     Raises:
         ConfigError: `checkpoint_path` holds no saved model; the message lists the expected files. Or a file has changed
@@ -112,7 +114,7 @@ def find_checkpoint(checkpoint_path: str, load_step: int, key: str = "checkpoint
 
 
 def _found(checkpoint_path: str, load_step: int, key: str = "checkpoint_path") -> tuple[Path, int]:
-    root = Path(checkpoint_path)
+    root = _folder(checkpoint_path)
     expected = "It should have a subfolder for each saved step, such as 20000/ with agent.th in it."
     if (best := recorded_best(root)) is not None and _has_weights(best[0]):
         if load_step not in (0, best[1]["step"]):
@@ -122,7 +124,8 @@ def _found(checkpoint_path: str, load_step: int, key: str = "checkpoint_path") -
             )
         return best[0], best[1]["step"]
     if not os.path.isdir(root):  # unlike Path.is_dir, False for a name that is too long, too
-        raise ConfigError(f"{key}={quoted(checkpoint_path, 300)}: there is no such folder. {expected}")
+        known = did_you_mean(checkpoint_path, shipped_models())
+        raise ConfigError(f"{key}={quoted(checkpoint_path, 300)}: there is no such folder.{known} {expected}")
     if theirs := enn_checkpoints(root):
         step = _nearest(theirs, load_step)
         return theirs[step], step
@@ -140,6 +143,13 @@ def _found(checkpoint_path: str, load_step: int, key: str = "checkpoint_path") -
         raise ConfigError(f"{key}={checkpoint_path} holds no checkpoint.{hint} {expected}")
     step = _nearest(steps, load_step)
     return root / str(step), step
+
+
+def _folder(checkpoint_path: str) -> Path:
+    path = Path(checkpoint_path)
+    if os.path.isdir(path) or (model := shipped_model(checkpoint_path)) is None:
+        return path
+    return model / BEST if (model / BEST).is_dir() else model
 
 
 def _nearest(steps: Iterable[int], load_step: int) -> int:

@@ -35,6 +35,8 @@ def show(options: argparse.Namespace) -> None:
         choices = f", one of {field.n}" if field.n is not None else ""
         whose = "" if field.group is None else f" for each of {spec.groups[field.group]} {field.group}"
         print(f"  {path:16} {field.kind:12} {field.entry_shape or '()'}{whose}{choices}")
+    if 0 < quality.unfinished < quality.episodes:
+        print(f"\n{quality.unfinished:,} episodes had not ended when recording stopped: returns are without theirs.")
     print(f"\nreturns: {figures['return_mean']:.4g} ± {figures['return_std']:.3g} (mean, standard deviation)")
     for share, value in zip(QUANTILES, figures["return_quantiles"], strict=True):
         print(f"  {share:3} %  {value:.4g}")

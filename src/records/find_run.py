@@ -110,9 +110,14 @@ def find_run(name: str, results: str | Path) -> FoundRun:
             return FoundRun(results, name)
     if os.path.isdir(path):
         return _at(path, results)
-    if name in shipped_models():
-        return FoundRun(results, name, given=SHIPPED / name)
+    if (given := shipped_model(name)) is not None:
+        return FoundRun(results, name, given=given)
     raise ConfigError(_unknown(name, results))
+
+
+def shipped_model(name: str) -> Path | None:
+    """The folder of a trained model that comes with Muster."""
+    return SHIPPED / name if name in shipped_models() else None
 
 
 def shipped_models() -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 import torch as th
 
-from checkpoints.model_files import find_checkpoint, load_weights, save_checkpoint
+from checkpoints.model_files import find_checkpoint, load_weights, model_to_play, save_checkpoint
 from helpers import compressed
 from utils.errors import ConfigError
 
@@ -41,6 +41,25 @@ def test_the_folder_of_one_step_is_not_the_folder_of_steps(tmp_path):
         find_checkpoint(str(step), 0)
     assert f"give its parent, checkpoint_path={tmp_path} load_step=400" in str(error.value)
     assert find_checkpoint(str(tmp_path), 400)[0] == step
+
+
+def test_a_model_that_comes_with_muster_goes_by_its_name(tmp_path, monkeypatch):
+    """The best one, if it is known; a folder of the user's wins."""
+    shipped = tmp_path / "docs" / "models"
+    (shipped / "team").mkdir(parents=True)
+    _saved(shipped / "team", 400)
+    (shipped / "3m" / "best").mkdir(parents=True)
+    (shipped / "3m" / "best" / "agent.th").write_bytes(b"")
+    (shipped / "3m" / "best" / "best.json").write_text('{"step": 30}')
+    monkeypatch.setattr("records.find_run.SHIPPED", shipped)
+    monkeypatch.chdir(tmp_path)
+    assert find_checkpoint("team", 0) == (shipped / "team" / "400", 400)
+    assert find_checkpoint("3m", 0) == (shipped / "3m" / "best", 30) == model_to_play("3m", 0)[:2]
+    with pytest.raises(ConfigError, match=r"opponent_models=teams: there is no such folder\. Did you mean 'team'\?"):
+        find_checkpoint("teams", 0, key="opponent_models")
+    (tmp_path / "team").mkdir()
+    _saved(tmp_path / "team", 20)
+    assert find_checkpoint("team", 0)[1] == 20
 
 
 def test_a_file_is_no_folder(tmp_path):

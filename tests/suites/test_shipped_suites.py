@@ -1,10 +1,14 @@
 """The suites that come with Muster: every run would start, where its game and packages are."""
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 import yaml
 
+from cli.arguments import parse_arguments
+from cli.experiment import run_experiment
 from standins import ROOT
 from suites.command.runs import checked_runs, checked_search, is_current
 from suites.plan.expansion import expanded
@@ -17,7 +21,8 @@ pytestmark = pytest.mark.slow
 COUNTS = {
     "paper_smac": 23 * 7 * 5,
     "skirmish_quick": 3 * 2 * 3,
-    "skirmish_data": 2 * 3,
+    "skirmish_data": 3 * 3,
+    "skirmish_offline": 4 * 3 * 3,
     "skirmish_all_maps": 23,
     "league_kuhn": 3,
     "epymarl_benchmark": 9 * 20 * 5,
@@ -29,8 +34,23 @@ COUNTS = {
 }
 
 
+@pytest.fixture
+def skirmish_data(tmp_path, monkeypatch):
+    """The names of the suite `skirmish_data`, of a few battles each."""
+    monkeypatch.chdir(tmp_path)
+    for place in expanded(read_suite(suite_path("skirmish_data"))):
+        folder = Path(place.settings["record_data"])
+        if not (first := Path("first", place.map)).exists():
+            words = f"env_args.map_name={place.map} t_max=1 test_nepisode=1 save_model=False record_data={first}"
+            command = f"--config={place.algorithm} --env-config={place.environment} with batch_size_run=4 {words}"
+            run_experiment(parse_arguments(command.split()))
+        shutil.copytree(first, folder)
+
+
 @pytest.mark.parametrize("name", suite_names())
-def test_its_runs_are_checked(name, tmp_path):
+def test_its_runs_are_checked(name, tmp_path, request):
+    if name == "skirmish_offline":
+        request.getfixturevalue("skirmish_data")
     path = suite_path(name)
     suite = read_suite(path)
     assert suite.description and len(expanded(suite)) == COUNTS[name]

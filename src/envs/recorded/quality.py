@@ -18,10 +18,12 @@ BINS = 20
 class Quality(NamedTuple):
     """Of a data set: counts, the episodes' returns and lengths, and its digest.
 
-    `returns`: of the team, or the mean over agents; float64 `[episodes]`. `longest`: steps, the closing one included.
+    `returns`: of the team, or the mean over agents, of episodes that ended, or of all if none did; float64.
+    `unfinished`: episodes that were in progress when recording stopped. `longest`: steps, the closing one included.
     """
 
     episodes: int
+    unfinished: int
     transitions: int
     steps: int
     longest: int
@@ -33,6 +35,7 @@ class Quality(NamedTuple):
         counts, edges = np.histogram(self.returns, bins=BINS)
         return {
             "episodes": self.episodes,
+            "unfinished_episodes": self.unfinished,
             "transitions": self.transitions,
             "return_mean": float(self.returns.mean()),
             "return_std": float(self.returns.std()),
@@ -50,7 +53,7 @@ def quality_of(data: DataSet) -> Quality:
         ConfigError: it is damaged.
     """
     rewards = data.description.spec.rewards()
-    returns, steps, done, longest = [], 0, 0, 0
+    returns, ended, steps, done, longest = [], [], 0, 0, 0
     for part in data.parts():
         try:
             rows, columns, episodes = rows_and_columns(part[EPISODE])
@@ -59,9 +62,13 @@ def quality_of(data: DataSet) -> Quality:
         valid = transitions(part)
         each = sum((part[key].reshape(len(rows), -1).mean(axis=1) for key in rewards), np.zeros(len(rows)))
         returns.append(np.bincount(rows, each * valid, episodes))
+        closes = (part["terminated"].reshape(-1) != 0) | (part["truncated"].reshape(-1) != 0)
+        ended.append(np.bincount(rows, closes, episodes) > 0)
         steps, done, longest = steps + len(rows), done + int(valid.sum()), max(longest, 1 + int(columns.max(initial=0)))
-    everything = np.concatenate(returns)
-    return Quality(len(everything), done, steps, longest, everything, digest_of(data.files, data.folder))
+    everything, whole = np.concatenate(returns), np.concatenate(ended)
+    unfinished = len(whole) - int(whole.sum())
+    counted = everything[whole] if whole.any() else everything
+    return Quality(len(everything), unfinished, done, steps, longest, counted, digest_of(data.files, data.folder))
 
 
 def digest_of(files: list[Path], folder: Path) -> str:

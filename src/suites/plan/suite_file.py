@@ -36,7 +36,6 @@ OWN = {
     "label": "the suite's algorithms and overrides",
     "local_results_path": "the option --results",
     "evaluate": "",
-    "checkpoint_path": "",
     "branch_from": "",
     "stop_at": "",
 }

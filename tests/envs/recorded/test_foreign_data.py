@@ -71,7 +71,7 @@ def test_minaris_data_are_read_with_the_closing_states(tmp_path):
     write_minari(open_data(written(tmp_path / "d", data, agents=1)._folder), tmp_path / "m")
     found = open_data(tmp_path / "m")
     quality = quality_of(found)
-    assert (found.format, quality[:4], quality.returns.tolist()) == ("minari", (3, 9, 12, 5), [3, 2, 4])
+    assert (found.format, quality[:5], quality.returns.tolist()) == ("minari", (3, 0, 9, 12, 5), [3, 2, 4])
     (part,) = found.parts()
     assert np.array_equal(part["obs"], data["obs"]) and part[EPISODE].tolist() == data["episode"].tolist()
     assert np.array_equal(part["state"], data["obs"][:, 0])

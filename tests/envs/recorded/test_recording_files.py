@@ -24,8 +24,19 @@ def test_what_was_written_is_read(tmp_path):
         if key != "episode":
             assert np.array_equal(parts[0][key], first[key]) and np.array_equal(parts[1][key], second[key])
     quality = quality_of(found)
-    assert quality[:4] == (3, 9, 12, 5) and quality.returns.tolist() == [3, 2, 4]
+    assert quality[:5] == (3, 0, 9, 12, 5) and quality.returns.tolist() == [3, 2, 4]
     assert quality.figures()["return_mean"] == 3 and quality.figures()["return_quantiles"] == [2, 2.5, 3, 3.5, 4]
+
+
+def test_returns_are_of_episodes_that_ended(tmp_path):
+    """Those that were in progress when recording stopped would look worse than they were."""
+    cut = steps([3, 2, 4])
+    cut["truncated"][:] = cut["terminated"][-2:] = 0  # of the second and the third
+    quality = quality_of(open_data(written(tmp_path / "d", steps([1]), cut)._folder))
+    assert (quality.episodes, quality.unfinished, quality.returns.tolist()) == (4, 2, [1, 3])
+    cut["terminated"][:] = 0
+    quality = quality_of(open_data(written(tmp_path / "e", cut)._folder))
+    assert (quality.unfinished, quality.returns.tolist()) == (3, [3, 2, 4])
 
 
 def test_the_digest_is_that_of_the_content(tmp_path):

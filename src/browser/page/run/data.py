@@ -22,6 +22,7 @@ def draw(asked: RunRequest) -> html.Section | None:
         "data": _text(said.get("path")),
         "format": _text(said.get("format")),
         "episodes": _count(said.get("episodes")),
+        "unfinished episodes": _count(said.get("unfinished_episodes")),
         "transitions": _count(said.get("transitions")),
         "returns": "" if mean is None or std is None else f"{mean:.4g} ± {std:.3g} (mean, standard deviation)",
         "SHA-256": _text(said.get("sha256")),
