@@ -6,6 +6,7 @@ import torch as th
 import torch.nn.functional as F
 
 from controllers.unroll import BatchUnroll
+from learners.figures import Figure, figure
 from learners.q_targets import gather_actions, legal_values, masked_mean, mix, values_of_present
 from modules.mixers import REGISTRY
 
@@ -80,6 +81,16 @@ class Mixing:
         before_last = (unroll.batch[key][:, :-1] for key in ("state", "obs"))
         found = self._learner._forward(mixer.regulariser, *before_last)
         return found.mean() if mixer.regularises_padding else masked_mean(found, mask)
+
+    def statistics(
+        self, unroll: BatchUnroll, actions: th.Tensor, qvals: th.Tensor, mask: th.Tensor
+    ) -> dict[str, Figure]:
+        """Of mixers that see the best values: how often what was done is best, as PyMARL2 logs it."""
+        if "greedy_qvals" not in self.sees:
+            return {}
+        greedy = legal_values(qvals, unroll.avail_actions).argmax(dim=-1, keepdim=True)
+        hits = (greedy == actions).float().mean(dim=-2)
+        return {"hit_prob": figure(masked_mean(unroll.spread(hits)[:, :-1], mask))}
 
     @staticmethod
     def _actions(unroll: BatchUnroll, actions: th.Tensor, qvals: th.Tensor) -> th.Tensor:

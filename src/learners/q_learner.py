@@ -9,7 +9,7 @@ from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.figures import Figure, figure
 from learners.mixing import Mixing
-from learners.q_targets import Learned, legal_values, masked_mean
+from learners.q_targets import Learned, episode_priorities, legal_values, masked_mean, soft_mean
 from learners.standardisation import Standardisation
 from learners.targets import last_update
 from modules.mixers import build_mixer
@@ -61,7 +61,7 @@ class QLearner(BaseLearner):
         # squared, they count by their weights
         weighed = td_error if weights is None else td_error * weights.sqrt()
         loss = self._loss(weighed, mask) + self.mixing.regulariser(self.mixer, unroll, mask) + more_loss
-        self.new_priorities = None if weights is None else _priorities(td_error.detach(), mask)
+        self.new_priorities = None if weights is None else episode_priorities(td_error.detach(), mask)
         grad_norm = self._step(self.optimiser, loss)
 
         interval_or_tau, every = self.args.target_update_interval_or_tau, self.args.target_update_every
@@ -79,11 +79,7 @@ class QLearner(BaseLearner):
             }
             if self.args.halve_loss:
                 stats["loss_td"] = stats["loss"]
-            if "greedy_qvals" in self.mixing.sees:
-                greedy = legal_values(mac_out.detach(), unroll.avail_actions).argmax(dim=-1, keepdim=True)
-                hits = (greedy == actions).float().mean(dim=-2)
-                stats["hit_prob"] = figure(masked_mean(unroll.spread(hits)[:, :-1], mask))
-            self._log(stats | more_stats, t_env)
+            self._log(stats | self.mixing.statistics(unroll, actions, mac_out.detach(), mask) | more_stats, t_env)
 
     def _sees_padding(self) -> bool:
         """Whether networks are to compute padded steps, too: EPyMARL's statistics of returns count their outputs."""
@@ -116,10 +112,6 @@ class QLearner(BaseLearner):
         """What a subclass adds to the loss, by rewards and targets, and its statistics; `seen`: of `_look_ahead`."""
         return 0.0, {}
 
-    def _softly(self, chooser: th.Tensor, values: th.Tensor) -> th.Tensor:
-        """The mean of values `[*steps, n, A]` under the chooser's softmax (mean-field Q, Yang et al. 2018, eq. 10)."""
-        return ((chooser / self.args.target_temperature).softmax(dim=-1) * values).sum(dim=-1)
-
     def _loss(self, td_error: th.Tensor, mask: th.Tensor) -> th.Tensor:
         """Mean squared error over the transitions that were really taken."""
         loss = masked_mean(td_error**2, mask)
@@ -137,8 +129,8 @@ class QLearner(BaseLearner):
         def values_of(chosen: th.Tensor, part: slice) -> th.Tensor:
             return self.standardised.values(self.mixing(self.target_mixer, unroll, part, chosen, target_values))
 
-        if self.args.target_temperature:
-            next_values = self.standardised.values(unroll.spread(self._softly(chooser, target_values))[:, 1:])
+        if temperature := self.args.target_temperature:
+            next_values = self.standardised.values(unroll.spread(soft_mean(target_values, chooser, temperature))[:, 1:])
         else:
             next_values = values_of(best, slice(1, None))
         terminated = terminations(batch, by_agent=self.mixer is None)
@@ -153,8 +145,3 @@ class QLearner(BaseLearner):
         else:
             targets = td_lambda_returns(rewards, terminated, mask, next_values, gamma, self.args.td_lambda)
         return self.standardised.returns(targets, mask)
-
-
-def _priorities(td_error: th.Tensor, mask: th.Tensor) -> th.Tensor:
-    """Of episodes, `[B]`: the sum of their absolute errors by the root of their number (PyMARL2)."""
-    return (td_error.abs() * mask).flatten(1).sum(dim=1) / mask.flatten(1).sum(dim=1).clamp(min=1).sqrt()

@@ -26,12 +26,22 @@ def gather_actions(values: th.Tensor, actions: th.Tensor) -> th.Tensor:
     return values.gather(dim=-1, index=actions).squeeze(-1)
 
 
+def soft_mean(values: th.Tensor, chooser: th.Tensor, temperature: float) -> th.Tensor:
+    """The mean of values `[*steps, n, A]` under the chooser's softmax (mean-field Q, Yang et al. 2018, eq. 10)."""
+    return ((chooser / temperature).softmax(dim=-1) * values).sum(dim=-1)
+
+
 def masked_mean(x: th.Tensor, mask: th.Tensor) -> th.Tensor:
     """Mean of `x` over the entries where `mask`, of the same shape or a larger one, is 1; weighted by other values.
 
     Where the mask is 0 everywhere it is 0: nobody had a choice in these frames.
     """
     return (x * mask).sum() / mask.sum().clamp(min=SMALLEST)
+
+
+def episode_priorities(td_error: th.Tensor, mask: th.Tensor) -> th.Tensor:
+    """Of episodes, `[B]`: the sum of their absolute errors by the root of their number (PyMARL2)."""
+    return (td_error.abs() * mask).flatten(1).sum(dim=1) / mask.flatten(1).sum(dim=1).clamp(min=1).sqrt()
 
 
 def lambda_returns(batch: Any, mask: th.Tensor, following: th.Tensor, gamma: float, td_lambda: float) -> th.Tensor:

@@ -8,7 +8,7 @@ import pytest
 import torch as th
 
 from components.sampling.fields import with_more
-from learners.iqn_learner import SoftReset
+from learners.soft_reset import SoftReset
 from modules.agents.iqn_agent import mirrored_fractions
 from modules.noisy import noisy_layers
 from small_learners import ENDS

@@ -3,7 +3,7 @@
 import pytest
 import torch as th
 
-from learners.ppo_learner import clipped_surrogate
+from learners.clipped_surrogate import clipped_surrogate
 from learners.q_targets import masked_mean
 from learners.rollout_passes import mean_square
 
