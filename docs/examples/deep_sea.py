@@ -13,10 +13,11 @@ class DeepSea(MultiAgentEnv):
     All are in one cell. In each of `rows` steps they come one row down, and one column to the right if all choose
     RIGHT, else one to the left. The right-most cell of the last row pays 1, and a step to the right costs
     0.01 / rows: of all ways there is one that pays, and random actions find it once in 2 ** (n_agents * rows) episodes.
+    The left-most cell of the last row pays `decoy`, which is easily found.
     """
 
-    def __init__(self, rows: int = 8, n_agents: int = 2, seed: int | None = None):
-        self.rows, self.n_agents, self.episode_limit = rows, n_agents, rows
+    def __init__(self, rows: int = 8, n_agents: int = 2, decoy: float = 0.0, seed: int | None = None):
+        self.rows, self.n_agents, self.episode_limit, self.decoy = rows, n_agents, rows, decoy
 
     def reset(self) -> None:
         self.row = self.column = 0
@@ -27,6 +28,8 @@ class DeepSea(MultiAgentEnv):
         found = right and self.row == self.column == self.rows - 1
         self.row, self.column = self.row + 1, max(self.column + (1 if right else -1), 0)
         over = self.row == self.rows
+        if over and self.column == 0:
+            reward += self.decoy
         return reward + found, over, {"found": found} if over else {}
 
     def get_obs_agent(self, agent_id: int) -> np.ndarray:

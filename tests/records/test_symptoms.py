@@ -106,6 +106,21 @@ def test_games_of_a_fixed_length_are_ill_only_if_nothing_is_learned():
     assert "limit_ends_all" in rules_found(Evidence({}, same, ends))
 
 
+def test_players_whose_gains_and_losses_cancel_are_not_judged_by_their_mean():
+    """Of a game in which one loses what another wins, the mean return is 0 from the first to the last."""
+    team = curves(epsilon=[1.0, 0.0, 0.0], ep_length_mean=[5.0] * 3, td_error_abs=[9.0] * 3) | curves(
+        **dict.fromkeys(("return_mean", "return_std", "test_return_mean", "test_return_std"), [0.0] * 3)
+    )
+    config = {"test_nepisode": 100, "t_max": 300}
+    assert rules_found(Evidence(config, team)) == ["rewards_zero"]
+    players = {f"player_{k}/return_mean": [x, 0.0, -x] for k, x in enumerate((0.25, -0.25))}
+    assert rules_found(Evidence(config, team | curves(**players))) == []
+    # another team's gains are not those of a team's players
+    red, of_blue = {f"red/{key}": curve for key, curve in team.items()}, curves(**{"blue/return_mean": [1.0, 2.0]})
+    assert not Evidence(config, red | of_blue, team="red").cancels
+    assert Evidence(config, red | curves(**{"red/a/return_mean": [1.0, 2.0]}), team="red").cancels
+
+
 def test_observations_that_are_normalised_may_be_large():
     rollouts = {"obs_largest": Curve.of([(0, 1e5)]), OUTSIDE: Curve.of([(0, 0.0)])}
     assert rules_found(Evidence({}, {}, rollouts)) == ["observations_unscaled"]

@@ -21,6 +21,7 @@ LOOKED_AT = frozenset(
     clip_fraction grad_norm agent_grad_norm critic_grad_norm td_error_abs q_taken_mean target_mean td_chosen_qs v_mean
     skipped_updates skipped_rollouts""".split()
 )
+RETURNS = ("return_mean", "return_std", "test_return_mean", "test_return_std")
 # the share of a run in which it may have learned nothing yet
 EARLY = 0.2
 # of a config's numbers; a record of others may have any, and NaN
@@ -93,6 +94,14 @@ class Evidence:
     def t_env(self) -> float:
         """The last step that anything was logged at."""
         return max((float(curve.t[-1]) for curve in self.curves.values() if len(curve.t)), default=0.0)
+
+    @cached_property
+    def cancels(self) -> bool:
+        """Whether players lose what others win: their mean return is always 0, and says nothing of any of them."""
+        within = f"{self.team}/" if self.team else ""
+        players = [key for key in self.curves if key.startswith(within) and "/" in key.removeprefix(within)]
+        gained = any(self.curves[key].value.any() for key in players if key.rpartition("/")[2] in RETURNS)
+        return gained and not any(self.curve(name).value.any() for name in RETURNS)
 
     @property
     def early(self) -> bool:

@@ -111,7 +111,7 @@ def scale_of(evidence: Evidence) -> Scale | None:
 
     Values that are logged in units of the deviation of returns are of a few; of other rewards nothing is known.
     """
-    if any(evidence.config.get(key) for key in ("standardise_rewards", "normalise_rewards")):
+    if evidence.cancels or any(evidence.config.get(key) for key in ("standardise_rewards", "normalise_rewards")):
         return None
     config = evidence.config
     # a record has no defaults, and theirs is to normalise

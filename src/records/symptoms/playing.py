@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from records.symptoms.evidence import CUT_OFF, ENDED, LARGEST_OBS, ONE_LEGAL, OUTSIDE, Evidence
+from records.symptoms.evidence import CUT_OFF, ENDED, LARGEST_OBS, ONE_LEGAL, OUTSIDE, RETURNS, Evidence
 from records.symptoms.findings import short
 from records.symptoms.progress import Gain, gain_of
 
@@ -38,9 +38,8 @@ def _compared(evidence: Evidence, gain: Gain) -> str:
 
 
 def rewards_zero(evidence: Evidence) -> str:
-    names = ("return_mean", "return_std", "test_return_mean", "test_return_std")
-    curves = [evidence.curve(name).value for name in names]
-    if evidence.early or len(curves[0]) < 3 or any(values.any() for values in curves):
+    curves = [evidence.curve(name).value for name in RETURNS]
+    if evidence.early or evidence.cancels or len(curves[0]) < 3 or any(values.any() for values in curves):
         return ""
     return f"Every episode returned 0, in {short(evidence.t_env)} steps."
 

@@ -42,6 +42,8 @@ def gain_of(evidence: Evidence) -> Gain | None:
     returns, tests = evidence.curve("return_mean"), evidence.curve("test_return_mean")
     if evidence.config.get("checkpoint_path") or evidence.config.get("evaluate") or len(tests.value) < 2:
         return None
+    if evidence.cancels:
+        return None
     deviations, counts = evidence.curve("return_std").value, _counts(evidence, returns)
     early = _random_rows(evidence, returns, counts)
     if not early or len(deviations) != len(returns.value) or early == len(returns.value):
