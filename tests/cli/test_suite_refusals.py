@@ -32,6 +32,11 @@ pytestmark = pytest.mark.slow
             "the suite has no maps, so none is 3m",
         ),
         ("gpus: 0", "gpus: 64", "resources.gpus=64: this machine has"),
+        (
+            "test_nepisode: 4",
+            "test_nepisode: 4, checkpoint_path: generalist",
+            "t_max=20: checkpoint_path=generalist was trained for 2514400 steps, and a run that starts",
+        ),
     ],
 )
 def test_a_suite_is_refused_before_anything_starts(suite, tmp_path, capsys, old, new, message):

@@ -31,9 +31,13 @@ def numbers(results, token):
 
 @pytest.mark.slow
 def test_a_run_of_a_suite_is_one_of_the_command_line(tmp_path, monkeypatch):
+    """Also one that starts from a model: it is loaded once, and counted on from."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(launchers, "LOOK", 0.02)
-    (tmp_path / "mine.yaml").write_text(SUITE)
+    first = "--config=qmix --env-config=two_step with t_max=40 test_nepisode=2 save_model=True save_model_interval=20"
+    assert run_command(*first.split(), "run_name=first", cwd=tmp_path).returncode == 0
+    model = "checkpoint_path: results/models/first, load_step: 20"
+    (tmp_path / "mine.yaml").write_text(SUITE.replace("settings: {", f"settings: {{{model}, "))
     suite = read_suite(tmp_path / "mine.yaml")
     runs, folder, killed = checked_runs(suite), folder_in(tmp_path / "results"), []
 

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from checkpoints.model_files import find_checkpoint
 from checks import check_config
 from checks.branching import may_differ
 from checks.options import declared
@@ -147,6 +148,7 @@ def _run(
     texts = texts_of(settings)
     config, defaults, settings = _merged(composed, plain(settings), texts)
     check_summary(config)
+    _check_steps_left(config)
     # trials are compared by their tests
     if suite.search is None and config["test_nepisode"] and config["save_model"] is not False:
         settings.setdefault("absolute_metric", True)
@@ -162,6 +164,19 @@ def _run(
         words=words,
         confirmed=[f"{key}={value!r}" for key, value in reaching(config).items()],
     )
+
+
+def _check_steps_left(config: Mapping[str, Any]) -> None:
+    """Refuse runs that start from a model which has been trained for as many steps as they have."""
+    if not config["checkpoint_path"]:
+        return
+    _, step = find_checkpoint(config["checkpoint_path"], config["load_step"])
+    key = "stop_at" if config["stop_at"] else "t_max"
+    if step >= config[key]:
+        raise ConfigError(
+            f"{key}={config[key]}: checkpoint_path={config['checkpoint_path']} was trained for {step} steps, and a run "
+            f"that starts from it counts on from there. Use a larger {key}."
+        )
 
 
 def _map_argument(config: dict, point: Point) -> str:

@@ -111,5 +111,6 @@ def _asked_metrics(known: list[str], names: list[str], wrong: list[str]) -> list
         if name not in known and len(wrong) < MOST_MESSAGES:
             wrong.append(f"This run has no statistic '{name[:100]}'.{suggestion(name[:100], known, limit=5)}")
     asked = [name for name in dict.fromkeys(names) if name in known][:MOST_METRICS]
-    usual = ("test_return_mean", "test_battle_won_mean", "return_mean", "loss")
+    # a game whose exploitability is known is one of which the mean return says nothing
+    usual = ("test_exploitability", "test_return_mean", "test_battle_won_mean", "return_mean", "loss")
     return asked or [key for key in usual if key in known][:3] or known[:2]
