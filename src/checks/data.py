@@ -48,6 +48,8 @@ def check_data(parts: ChosenParts) -> None:
     config = parts.config
     if config["record_data"] and parts.traits("env").get("streams"):
         raise ConfigError(f"record_data: agents of env={config['env']} come and go, each with episodes of its own.")
+    if config["record_data_as"] != "recording" and not config["record_data"]:
+        raise ConfigError(f"record_data_as={config['record_data_as']} needs record_data: the folder of the recording.")
     if config["evaluate"]:
         return
     if config["collection"] == "data" and not config["dataset"]:

@@ -57,6 +57,14 @@ OPTIONS = {
         resume=FREE,
         reaches=FILES,
     ),
+    "record_data_as": Option(
+        SHARED,
+        "also, at the end, a format in which others read the recording: vault (OG-MARL's, into FOLDER.vlt/0), minari "
+        "(of one agent, into FOLDER_minari); recording: none",
+        choices=("recording", "vault", "minari"),
+        resume=FREE,
+        reaches=NOWHERE,
+    ),
     "record_data_from": Option(
         SHARED, "steps of the run before record_data begins to record", at_least=0, at_most=STEPS, resume=FREE
     ),

@@ -1,15 +1,11 @@
 """What a data set has, in words, and data sets in other formats."""
 
 import argparse
-import shutil
 from pathlib import Path
 
-from envs.recorded.episodes import Steps
-from envs.recorded.formats import DataSet, open_data
-from envs.recorded.minari_data import write_minari
+from envs.recorded.copies import write_copy
+from envs.recorded.formats import open_data
 from envs.recorded.quality import QUANTILES, quality_of
-from envs.recorded.recording import RecordingWriter
-from envs.recorded.vault import write_vault
 from utils.errors import ConfigError
 from utils.plain_values import quoted
 from utils.sizes import readable_size
@@ -56,22 +52,5 @@ def write(options: argparse.Namespace) -> None:
     out = Path(options.out)
     if out.exists():
         raise ConfigError(f"--out {quoted(options.out, 300)} exists already.")
-    data = open_data(options.data)
-    writers = {"vault": write_vault, "minari": write_minari, "recording": _write_recording}
-    try:
-        count = writers[options.to](data, out)
-    except BaseException:
-        shutil.rmtree(out, ignore_errors=True)
-        raise
+    count = write_copy(open_data(options.data), options.to, out)
     print(f"{out}: {count:,} steps, as {options.to}.")
-
-
-def _write_recording(data: DataSet, folder: Path) -> int:
-    writer = RecordingWriter(folder, data.description)
-    for part in data.parts():
-        writer.add(_from_zero(part))
-    return writer.steps
-
-
-def _from_zero(part: Steps) -> Steps:
-    return {**part, "episode": part["episode"] - part["episode"].min()}

@@ -1,5 +1,6 @@
 """What a run plays, as a data set that others learn from: the key `record_data`."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,11 +13,14 @@ from checks.side_effects import statement_of
 from components.episode_batch import EpisodeBatch
 from components.storage import storage_dtype
 from envs.contract.fields import ENDS, EnvSpec, FieldSpec, pymarl_spec
+from envs.recorded.copies import RECORDING, beside, check_copy, write_copy
 from envs.recorded.description import EPISODE, Description
 from envs.recorded.episodes import Steps, joined
+from envs.recorded.formats import open_data
 from envs.recorded.recording import RecordingWriter
 from records.own_marks import mark
 from runners.contract import Runner
+from utils.errors import ConfigError
 from utils.tensors.schemes import is_rollout, shape_of
 
 NOT_RECORDED = ("seed", "replay_dir")
@@ -43,9 +47,10 @@ class DataRecorder:
         spec: of the run's environments.
         scheme: of its batches; the extras of decisions are recorded, too.
         env, env_args: of the run; seeds and folders among the arguments are left out.
+        copy: the format of others in which `close` also writes the recording, beside it; "recording": none.
 
     Raises:
-        ConfigError: what is there is no recording, or is one of another environment.
+        ConfigError: what is there is no recording, or is one of another environment; `copy` cannot have its fields.
     """
 
     def __init__(
@@ -55,13 +60,16 @@ class DataRecorder:
         scheme: Mapping[str, Mapping],
         env: str,
         env_args: Mapping[str, Any],
+        copy: str = RECORDING,
     ):
+        self._folder, self._copy = folder, copy
         extras = {
             key: FieldSpec("record", shape_of(info), _numpys(info), info.get("group"))
             for key, info in scheme.items()
             if info.get("decision")
         }
         self._writer = _writer_of(folder, spec, extras, env, env_args)
+        check_copy(copy, Description(spec, extras, env, dict(env_args)))
         self._keys = [*spec.fields, *extras, *ENDS]
         self._types = {key: _stored(key, scheme[key]) for key in self._keys}
         self._chunks: list[Steps] = []
@@ -96,6 +104,19 @@ class DataRecorder:
         """Write what is left, episodes in progress, too."""
         self._finished[:] = True
         self._write()
+        if self._copy != RECORDING and self._writer.steps:
+            self._write_copy()
+
+    def _write_copy(self) -> None:
+        """What is played is recorded already, so that a copy which cannot be written costs a warning."""
+        place = beside(self._folder, self._copy)
+        log = logging.getLogger("muster.data")
+        try:
+            count = write_copy(open_data(self._folder), self._copy, place)
+            log.info(f"{place}: {count:,} steps, as {self._copy}")
+        except (ConfigError, OSError) as error:
+            later = f"python src/data_set.py {self._folder} --to {self._copy} --out FOLDER"
+            log.warning(f"{self._folder} was not written as {self._copy}: {error} Later: {later}")
 
     def _of_whole(self, filled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Every row is an episode."""
@@ -200,7 +221,8 @@ def recorder_of(args: SimpleNamespace, runner: Runner, scheme: Mapping[str, Mapp
     """That of a run with `record_data`."""
     if not args.record_data:
         return None
-    return DataRecorder(args.record_data, fields_of(runner), scheme, args.env, args.env_args)
+    spec, copy = fields_of(runner), args.record_data_as
+    return DataRecorder(args.record_data, spec, scheme, args.env, args.env_args, copy)
 
 
 def fields_of(runner: Runner) -> EnvSpec:

@@ -129,6 +129,28 @@ def test_playing_a_run_that_recorded_adds_nothing_to_its_data(played, capsys):
     assert quality_of(open_data(played / "whole")).digest == before
 
 
+def test_a_recording_is_also_written_as_others_read_it(tmp_path, capfd):
+    pytest.importorskip("tensorstore")
+    words = f"--config=qmix --env-config=two_step with {SETTINGS} t_max=40 local_results_path={tmp_path}/r"
+    words += f" record_data={tmp_path}/d record_data_as=vault"
+    run_words(words)
+    ours, vault = open_data(tmp_path / "d"), open_data(tmp_path / "d.vlt" / "0")
+    assert vault.format == "vault" and quality_of(vault).returns.tolist() == quality_of(ours).returns.tolist()
+    # what is there is left as it is, and the run ends well
+    run_words(words)
+    out = " ".join(capfd.readouterr().out.split())
+    assert f"d was not written as vault: {tmp_path}/d.vlt/0 exists already. Later: " in out
+    assert quality_of(open_data(tmp_path / "d")).episodes == 2 * quality_of(vault).episodes
+
+
+def test_a_format_that_cannot_have_the_fields_is_refused_before_anything_is_played(tmp_path):
+    pytest.importorskip("minari")
+    words = f"--config=qmix --env-config=two_step with {SETTINGS} t_max=40 local_results_path={tmp_path}/r"
+    with pytest.raises(ConfigError, match=r"has one agent; these data have 2\. Use a vault"):
+        run_words(f"{words} record_data={tmp_path}/d record_data_as=minari")
+    assert not (tmp_path / "d").exists()
+
+
 def test_an_evaluation_is_recorded(played, tmp_path):
     (models,) = (path for path in (played / "r" / "models").iterdir() if path.name.startswith("qmix"))
     run_words(
@@ -171,6 +193,7 @@ def test_policies_clone_what_is_usual_and_values_choose_the_best_of_the_data(tmp
         ("--config=qmix --env-config=recorded with t_max=10", "dataset=FOLDER names it"),
         ("--config=qmix --env-config=recorded with dataset={data} test_nepisode=2", "nothing to play"),
         ("--config=qmix --env-config=two_step with dataset={data}x", "there is no such folder"),
+        ("--config=qmix --env-config=two_step with record_data_as=vault", "record_data_as=vault needs record_data"),
         ("--config=qmix --env-config=two_step with dataset={data} collection=async", "Leave one of them out"),
         ("--config=qmix --env-config=two_step with collection=data", "dataset=FOLDER names it"),
         ("--config=qmix --env-config=two_step with dataset={data} record_data=x", "nothing is played"),

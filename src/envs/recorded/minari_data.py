@@ -98,6 +98,18 @@ class MinariData:
         return steps | {EPISODE: np.full(count, episode.id, np.int64)}
 
 
+def check_minari(description: Description) -> None:
+    """Refuse data that no data set of Minari's can have.
+
+    Raises:
+        ConfigError: names the field, or the package that is missing; there are several agents.
+    """
+    require("minari", "A data set of Minari's", INSTALL)
+    require_team(description, "A data set of Minari's")
+    if (agents := description.spec.groups[AGENTS]) != 1:
+        raise ConfigError(f"A data set of Minari's has one agent; these data have {agents}. Use a vault.")
+
+
 def write_minari(source: Any, folder: str | Path, name: str = "") -> int:
     """Write a data set of one agent as Minari's, into `<folder>/data`; returns the number of its transitions.
 
@@ -107,11 +119,9 @@ def write_minari(source: Any, folder: str | Path, name: str = "") -> int:
     Raises:
         ConfigError: the folder exists, there are several agents, the data have other fields, or Minari is missing.
     """
+    check_minari(source.description)
     minari = require("minari", "A data set of Minari's", INSTALL)
     folder, spec = Path(folder), source.description.spec
-    require_team(source.description, "A data set of Minari's")
-    if spec.groups[AGENTS] != 1:
-        raise ConfigError(f"A data set of Minari's has one agent; these data have {spec.groups[AGENTS]}. Use a vault.")
     if (folder / "data").exists():
         raise ConfigError(f"{quoted(str(folder / 'data'), 300)} exists already.")
     storage_class = require("minari.dataset.minari_storage", "A data set of Minari's", INSTALL).MinariStorage

@@ -148,7 +148,7 @@ def write_vault(source: Any, folder: str | Path) -> int:
         ConfigError: the folder exists, the data have other fields, or tensorstore is not installed.
     """
     folder, description = Path(folder), source.description
-    require_team(description, "A vault")
+    check_vault(description)
     if folder.exists():
         raise ConfigError(f"{quoted(str(folder), 300)} exists already.")
     agents = description.spec.groups[AGENTS]
@@ -166,6 +166,16 @@ def write_vault(source: Any, folder: str | Path) -> int:
     index = _opened(folder, "vault_index", np.zeros(1, np.int32), whole=True)
     index.write(np.array([written], np.int32)).result()
     return written
+
+
+def check_vault(description: Description) -> None:
+    """Refuse data that no vault can have.
+
+    Raises:
+        ConfigError: names the field, or the package that is missing.
+    """
+    require("tensorstore", "A vault", INSTALL)
+    require_team(description, "A vault")
 
 
 def require_team(description: Description, what: str) -> None:
