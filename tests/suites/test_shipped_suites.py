@@ -24,6 +24,7 @@ COUNTS = {
     "skirmish_data": 3 * 3,
     "skirmish_offline": 4 * 3 * 3,
     "skirmish_all_maps": 23,
+    "skirmish_from_generalist": 23,
     "league_kuhn": 3,
     "epymarl_benchmark": 9 * 20 * 5,
     "pymarlzoo_benchmark": 18 * 8 * 5,
