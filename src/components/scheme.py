@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch as th
 
+from components.batch_items import MissingFieldError
 from components.storage import smallest_integer
 from components.transforms import OneHot
 from envs.contract.fields import EnvSpec, FieldSpec
@@ -13,6 +14,18 @@ from utils.tensors.schemes import shape_of
 
 # PyMARL's sizes of the fields that its environments have, which may be a number or a shape
 PYMARL_SHAPES = {"obs": "obs_shape", "state": "state_shape"}
+
+
+class KnownFields(dict):
+    """A scheme that says which field is missing, where a dictionary would raise KeyError.
+
+    Raises:
+        MissingFieldError: on reading an entry that is not there.
+    """
+
+    def __missing__(self, key: str) -> Any:
+        fields = ", ".join(path for path, entry in self.items() if entry.get("kind") == "observation")
+        raise MissingFieldError(f"no field '{key}' among its observations, which are {fields or 'none'}")
 
 
 def scheme_of(spec: EnvSpec, buffer_dtype: str = "float32") -> tuple[dict, dict, dict]:

@@ -16,9 +16,10 @@ from checks.parts import ChosenParts
 from checks.plugins import import_plugins
 from checks.teams import of_team
 from collection.contract import Collection, Opponents
+from components.batch_items import MissingFieldError
 from components.buffers.with_transforms import build_buffer
 from components.episode_batch import EpisodeBatch
-from components.scheme import scheme_of
+from components.scheme import KnownFields, scheme_of
 from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesFromTheStart, UsesPerTransition
 from controllers import REGISTRY as mac_REGISTRY
 from envs.contract.fields import pymarl_spec
@@ -301,14 +302,22 @@ def _require_memory_for_networks(
     Foreign parts are not built twice: their constructors may have side effects.
 
     Raises:
+        ConfigError: a part reads a field that the environment does not have.
         MusterError: weights, gradients and the optimiser's averages are larger than the memory there is.
     """
     if any(not entry.declared for kind, entry in ChosenParts(vars(args)) if kind in LEARNING):
         return
+    scheme, reader = KnownFields(scheme), f"mac={args.mac}, or its agent={args.agent},"
     try:
         with th.device("meta"):
             mac = mac_REGISTRY[args.mac](scheme, groups, args)
+            reader = f"learner={args.learner}, or its critic={args.critic} or mixer={args.mixer},"
             learner = None if args.evaluate or frozen else _new_learner(mac, scheme, logger, args)
+    except MissingFieldError as error:
+        raise ConfigError(
+            f"env={args.env} has {error}, and {reader} reads it. Choose parts for several fields (docs/fields.md), or "
+            "an environment that has it."
+        ) from None
     except RuntimeError as error:
         if "verflow" not in str(error):
             return  # the constructor reports the problem

@@ -3,7 +3,9 @@
 import pytest
 
 from checks.requirements import check_requirements
+from cli.arguments import parse_arguments
 from cli.compose import compose_config
+from cli.experiment import run_experiment
 from envs.contract.fields import FieldSpec, pymarl_spec
 from utils.errors import ConfigError
 from utils.meanings import Group, Meaning
@@ -112,3 +114,20 @@ def test_permuted_entities_need_an_environment_that_says_what_they_are():
     check_requirements(spec, config)
     with pytest.raises(ConfigError, match=r"is for learners with a replay buffer.* learner=ppo_learner has none"):
         check_requirements(spec, compose_config("ippo", "skirmish").config | listed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("preset", "reader"),
+    [
+        ("icq", "learner=icq_learner, or its critic=own_actions or mixer=linear,"),
+        ("coma", "learner=coma_learner, or its critic=coma or mixer=None,"),
+        ("riit", "learner=riit_learner, or its critic=own_policies or mixer=qmix,"),
+    ],
+)
+def test_what_reads_a_field_that_is_not_there_is_named(preset, reader, tmp_path):
+    keys = f"env_args.map_name=[3m] agent=pooled_rnn local_results_path={tmp_path}"
+    with pytest.raises(ConfigError) as error:
+        run_experiment(parse_arguments(f"--config={preset} --env-config=skirmish_maps with {keys}".split()))
+    assert "env=skirmish has no field 'obs' among its observations, which are obs/own, obs/allies" in str(error.value)
+    assert f"and {reader} reads it" in str(error.value)

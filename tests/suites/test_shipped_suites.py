@@ -22,7 +22,7 @@ COUNTS = {
     "paper_smac": 23 * 7 * 5,
     "skirmish_quick": 3 * 2 * 3,
     "skirmish_data": 3 * 3,
-    "skirmish_offline": 4 * 3 * 3,
+    "skirmish_offline": (4 * 3 - 1) * 3,
     "skirmish_all_maps": 23,
     "skirmish_from_generalist": 23,
     "league_kuhn": 3,
