@@ -35,7 +35,7 @@ def _same(there, here):
 
 @pytest.mark.parametrize("algorithm", PRESETS)
 def test_every_preset_trains_there_as_on_the_cpu(algorithm):
-    config = config_of(algorithm, **SHORTER.get(algorithm, {}))
+    config = config_of(algorithm, **CHANGED.get(algorithm, {}))
     _same(on_gpu(trained, on_card(config), "gpu"), trained(config, "cpu"))
 
 
@@ -259,14 +259,16 @@ COUNTS = {
     **dict.fromkeys(("happo", "hatrpo", "haa2c", "trpo"), IN_TURN),
 }
 # shorter rollouts, so that there are several; fewer updates of what takes long
-SHORTER = {"ippo_smac": {"rollout_steps": 20}}
-SHORTER |= {name: {"updates_per_rollout": 1} for name in ("refil", "transf_qmix", "pymarlzoo_emc")}
+CHANGED = {"ippo_smac": {"rollout_steps": 20}}
+CHANGED |= {name: {"updates_per_rollout": 1} for name in ("refil", "transf_qmix", "pymarlzoo_emc")}
+# with PyMARL2's 1e-8, RMSprop amplifies rounding, on some processors beyond a thousandth (as in test_pymarl2_equals.py)
+CHANGED["pymarl2_dop"] = {"optim_eps": 0.00001}
 
 
 @pytest.mark.parametrize("algorithm", PRESETS)
 def test_no_preset_waits_for_the_card_or_sends_to_it_more_often_than_that(algorithm):
     """Statistics and an optimiser's first step apart."""
-    config = on_card(config_of(algorithm, **SHORTER.get(algorithm, {})))
+    config = on_card(config_of(algorithm, **CHANGED.get(algorithm, {})))
     _require_at_most(COUNTS.get(algorithm, Most()), on_gpu(waits_and_sends, config))
 
 
