@@ -193,7 +193,7 @@ def test_policies_clone_what_is_usual_and_values_choose_the_best_of_the_data(tmp
         ("--config=qmix --env-config=recorded with t_max=10", "dataset=FOLDER names it"),
         ("--config=qmix --env-config=recorded with dataset={data} test_nepisode=2", "nothing to play"),
         ("--config=qmix --env-config=two_step with dataset={data}x", "there is no such folder"),
-        ("--config=qmix --env-config=two_step with record_data_as=vault", "record_data_as=vault needs record_data"),
+        ("--config=qmix --env-config=two_step with record_data_as=vault t_max=4", "=vault needs record_data"),
         ("--config=qmix --env-config=two_step with dataset={data} collection=async", "Leave one of them out"),
         ("--config=qmix --env-config=two_step with collection=data", "dataset=FOLDER names it"),
         ("--config=qmix --env-config=two_step with dataset={data} record_data=x", "nothing is played"),

@@ -121,7 +121,8 @@ def write_minari(source: Any, folder: str | Path, name: str = "") -> int:
     """
     check_minari(source.description)
     minari = require("minari", "A data set of Minari's", INSTALL)
-    folder, spec = Path(folder), source.description.spec
+    # Minari joins a relative path to itself
+    folder, spec = Path(folder).absolute(), source.description.spec
     if (folder / "data").exists():
         raise ConfigError(f"{quoted(str(folder / 'data'), 300)} exists already.")
     storage_class = require("minari.dataset.minari_storage", "A data set of Minari's", INSTALL).MinariStorage

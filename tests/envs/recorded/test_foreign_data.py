@@ -53,10 +53,11 @@ def test_a_vault_is_read_without_what_truncated_episodes_led_to(tmp_path):
         assert np.array_equal(part[key], data[key][kept]), key
 
 
-def test_minaris_package_reads_what_was_written(tmp_path):
+def test_minaris_package_reads_what_was_written(tmp_path, monkeypatch):
     data = steps([3, 2, 4], agents=1)
     source = open_data(written(tmp_path / "d", data, agents=1)._folder)
-    assert write_minari(source, tmp_path / "m") == 9
+    monkeypatch.chdir(tmp_path)
+    assert write_minari(source, "m") == 9
     found = minari.MinariDataset(tmp_path / "m" / "data")
     assert (found.total_episodes, found.total_steps) == (3, 9)
     assert found.action_space.n == 4 and found.observation_space.shape == (2,)
