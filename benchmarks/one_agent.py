@@ -1,17 +1,20 @@
 """How soon, and how fast, do SAC, TD3, DDPG and PPO learn MuJoCo here, in CleanRL and in stable-baselines3?
 
-    python benchmarks/one_agent.py --cleanrl ../cleanrl --peer-python ../peers/bin/python --results one_agent.json
+    python benchmarks/one_agent.py --cleanrl ../cleanrl --peer-python ../peers/bin/python --results one_agent.jsonl
 
 Equal numbers of steps, one thread each, one run at a time, in turns: programs, then seeds. A return is the mean of the
-training episodes that end in the last fifth of the steps, with the actions that explore. What is in `--results` is not
-run again, so that the comparison can be stopped and resumed; `--only sac` and `--seeds 1` make less of it. The
-Python that runs this needs `pip install "gymnasium[mujoco]"`, the peers' also `stable-baselines3 tyro tensorboard`.
+training episodes that end in the last fifth of the steps, with the actions that explore. Speeds are steps per second of
+the processor, startup included, so that other work on the machine changes them little. What is in `--results` is not
+run again, so that the comparison can be stopped and resumed, and two processes with different `--only` can share the
+file; `--seeds 1` makes less of it, and `--only` with nothing prints what there is. The Python that runs this needs
+`pip install "gymnasium[mujoco]"`, the peers' also `stable-baselines3 tyro tensorboard`.
 """
 
 import argparse
 import csv
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -34,6 +37,9 @@ ALGORITHMS = {
 ENVIRONMENTS = ("HalfCheetah-v5", "Hopper-v5")
 STEPS = {"ppo": 500_000}
 FEWER = 50_000
+# CleanRL's wait for 25,000 steps, half of all here; ours have 1,000 random ones
+SOONER = ("td3", "ddpg")
+POINTS = 20  # of a curve
 
 
 def ours(preset: str, key: str, steps: int, seed: int, folder: str) -> list[tuple[int, float]]:
@@ -72,50 +78,69 @@ def episodes_of(options: argparse.Namespace, program: str, algorithm: str, key: 
             return printed([options.peer_python, script, algorithm, key, str(steps), str(seed)], folder)
         command = [options.peer_python, str(PEERS / "cleanrl_old_infos.py"), str(options.cleanrl / "cleanrl" / script)]
         words = [f"--env-id={key}", "--no-cuda", f"--total-timesteps={steps}", f"--seed={seed}"]
+        words += ["--learning-starts=1000"] if algorithm in SOONER else []
         return printed([*command, *words], folder, PYTHONPATH=str(options.cleanrl))
+
+
+def recorded(results: Path) -> list[dict]:
+    return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+
+
+def processor_seconds() -> float:
+    """Of all processes that this one has started and that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def curve(episodes: list[tuple[int, float]], steps: int) -> list[float | None]:
+    """The mean return of the episodes that ended in each twentieth of the steps."""
+    parts: list[list[float]] = [[] for _ in range(POINTS)]
+    for t, value in episodes:
+        parts[min((t - 1) * POINTS // steps, POINTS - 1)].append(value)
+    return [round(mean(part), 1) if part else None for part in parts]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleanrl", type=lambda path: Path(path).resolve(), required=True)
     parser.add_argument("--peer-python", type=os.path.abspath, default=sys.executable)
-    parser.add_argument("--results", type=Path, default=Path("one_agent.json"))
-    parser.add_argument("--only", nargs="+", choices=ALGORITHMS, default=list(ALGORITHMS))
+    parser.add_argument("--results", type=Path, default=Path("one_agent.jsonl"))
+    parser.add_argument("--only", nargs="*", choices=ALGORITHMS, default=list(ALGORITHMS))
     parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS))
     parser.add_argument("--environments", nargs="+", default=list(ENVIRONMENTS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--steps", type=int, help="of each run, in place of 50,000, and 500,000 of PPO")
     options = parser.parse_args()
-    runs = json.loads(options.results.read_text()) if options.results.exists() else []
-    known = {tuple(run["of"]) for run in runs}
     for algorithm in options.only:
         steps = options.steps or STEPS.get(algorithm, FEWER)
         for key in options.environments:
             for seed in options.seeds:
                 for program in options.programs:
-                    of = (program, algorithm, key, steps, seed)
-                    if of in known:
+                    of = [program, algorithm, key, steps, seed]
+                    if any(run["of"] == of for run in recorded(options.results)):
                         continue
-                    start = time.perf_counter()
+                    start, before = time.perf_counter(), processor_seconds()
                     episodes = episodes_of(options, *of)
-                    seconds = time.perf_counter() - start
-                    last = [value for t, value in episodes if t > 0.8 * steps]
-                    runs.append({"of": of, "return": mean(last), "seconds": seconds, "episodes": episodes})
-                    options.results.write_text(json.dumps(runs))
-                    print(*of, f"return {mean(last):.0f}, {steps / seconds:.0f} steps/s", flush=True)
+                    used = {"seconds": time.perf_counter() - start, "processor_seconds": processor_seconds() - before}
+                    last = mean(value for t, value in episodes if t > 0.8 * steps)
+                    run = {"of": of, "return": last, **used, "curve": curve(episodes, steps)}
+                    with options.results.open("a") as file:
+                        file.write(json.dumps(run) + "\n")
+                    print(*of, f"return {last:.0f}, {steps / used['processor_seconds']:.0f} steps/s", flush=True)
+    runs = recorded(options.results)
     print(f"\n{'':32}" + "".join(f"{program:>26}" for program in PROGRAMS))
     for row in dict.fromkeys(tuple(run["of"][1:4]) for run in runs):
         print(f"{row[0]:5}{row[1]:17}{row[2]:>10,}" + "".join(cell(runs, program, row) for program in PROGRAMS))
 
 
 def cell(runs: list[dict], program: str, row: tuple) -> str:
-    """The mean and its standard error over seeds, and steps a second."""
+    """The mean and its standard error over seeds, and steps per second of the processor."""
     of_it = [run for run in runs if (run["of"][0], *run["of"][1:4]) == (program, *row)]
     if not of_it:
         return f"{'-':>26}"
     returns = [run["return"] for run in of_it]
     error = f" ± {stdev(returns) / len(returns) ** 0.5:.0f}" if len(returns) > 1 else ""
-    rate = row[2] * len(of_it) / sum(run["seconds"] for run in of_it)
+    rate = row[2] * len(of_it) / sum(run["processor_seconds"] for run in of_it)
     return f"{f'{mean(returns):.0f}{error} ({rate:.0f}/s)':>26}"
 
 
