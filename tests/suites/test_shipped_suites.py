@@ -25,6 +25,7 @@ COUNTS = {
     "skirmish_offline": (4 * 3 - 1) * 3,
     "skirmish_all_maps": 23,
     "skirmish_from_generalist": 23,
+    "skirmish_hard": 2 * 10,
     "league_kuhn": 3,
     "epymarl_benchmark": 9 * 20 * 5,
     "pymarlzoo_benchmark": 18 * 8 * 5,
