@@ -35,17 +35,17 @@ class ActionNoise:
     def scale(self, t_env: int) -> float:
         return self._scale.eval(t_env)
 
-    def added(self, units: th.Tensor, entries: Any, fresh: th.Tensor, t_env: int) -> th.Tensor:
+    def added(self, units: th.Tensor, entries: Any, acted: th.Tensor, t_env: int) -> th.Tensor:
         """Continuous actions `[R, n, k]` between -1 and 1 with noise, kept in these bounds if `noise_clip`.
 
         Args:
             entries: their environments: a list of numbers or a slice.
-            fresh: where an episode begins, bool `[R, n, 1]`.
+            acted: 0 where an episode begins, otherwise 1, `[R, n, 1]`.
         """
         if self.kind == "gaussian":
             noise = self.scale(t_env) * th.randn_like(units)
         elif self.kind == "ou":
-            noise = self._next(units, entries, fresh, t_env)
+            noise = self._next(units, entries, acted, t_env)
         else:
             return units
         noisy = units + noise
@@ -57,14 +57,14 @@ class ActionNoise:
             return th.zeros(units.shape[:2], dtype=th.bool, device=units.device)
         return th.rand(units.shape[:2], device=units.device) < self._share.eval(t_env)
 
-    def _next(self, units: th.Tensor, entries: Any, fresh: th.Tensor, t_env: int) -> th.Tensor:
+    def _next(self, units: th.Tensor, entries: Any, acted: th.Tensor, t_env: int) -> th.Tensor:
         """x <- x + theta (mu - x) + sigma N(0, 1)."""
         self._process = to_device(self._process, units.device)
         if not isinstance(entries, slice):
             entries = to_device(th.as_tensor(entries), units.device)
         before = self._process[entries]
         if self._resets:
-            before = before.masked_fill(fresh, self._mean)
+            before = before.masked_fill(acted == 0, self._mean)
         still = before * (1 - self._theta) + self._theta * self._mean
         process = still + self.scale(t_env) * th.randn_like(units)
         self._process[entries] = process

@@ -81,7 +81,7 @@ class ActorMAC(PolicyMAC):
     @th.no_grad()
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
         """Actions at step `t` of the episodes `rows`."""
-        fresh = self.hidden_states["acted"].view(batch.batch_size, self.n_agents, 1)[rows] == 0
+        acted = self.hidden_states["acted"].view(batch.batch_size, self.n_agents, 1)[rows]
         outputs = self._acting_outputs(batch, t, test_mode)[rows]
         masks = {mask: batch[mask][rows, t] for mask in self.policy.masks}
         policy = self.distribution(outputs, masks)
@@ -90,7 +90,7 @@ class ActorMAC(PolicyMAC):
         elif t_env < self.args.random_steps:
             actions = self._random(outputs, masks)
         else:
-            actions = self._explored(policy.sample(), outputs, masks, rows, fresh, t_env)
+            actions = self._explored(policy.sample(), outputs, masks, rows, acted, t_env)
         return Decision(self.policy.shaped(actions), extras_of_policy(policy, actions))
 
     def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
@@ -112,7 +112,7 @@ class ActorMAC(PolicyMAC):
 
     def outputs_at(self, batch: Any, t: int) -> th.Tensor:
         """Outputs at step `t`, `[B, n, size]`, for learning: nothing is remembered."""
-        inputs, initial = self._build_inputs(batch, t), self._initial(batch.batch_size)
+        inputs, initial = self._build_inputs(batch, t), self._initial(batch.batch_size, copied=False)
         outputs = shared(self.agent, inputs, initial, together=self.n_agents)[0]
         return outputs.reshape(batch.batch_size, self.n_agents, -1)
 
@@ -132,19 +132,19 @@ class ActorMAC(PolicyMAC):
             "acted": next(self.parameters()).new_zeros(batch_size, self.n_agents, 1),
         }
 
-    def _initial(self, batch_size: int) -> Tree:
-        return for_all_agents(self.agent.init_hidden(), batch_size, self.n_agents)
+    def _initial(self, batch_size: int, copied: bool = True) -> Tree:
+        return for_all_agents(self.agent.init_hidden(), batch_size, self.n_agents, copied)
 
     def _units(self, path: str, actions: th.Tensor) -> th.Tensor:
         centre, scale = self.policy.limits(path)
         return (actions - centre) / scale
 
     def _explored(
-        self, actions: dict, outputs: th.Tensor, masks: dict, rows: Any, fresh: th.Tensor, t_env: int
+        self, actions: dict, outputs: th.Tensor, masks: dict, rows: Any, acted: th.Tensor, t_env: int
     ) -> dict:
         if self.noise.kind in ("gaussian", "ou"):
             units = th.cat([self._units(path, actions[path]) for path in self.continuous], dim=-1)
-            actions = self.of_units(self.noise.added(units, rows, fresh, t_env))
+            actions = self.of_units(self.noise.added(units, rows, acted, t_env))
         if not self.noise.replaces:
             return actions
         which, others = self.noise.at_random(outputs, t_env), self._random(outputs, masks)

@@ -11,12 +11,14 @@ from utils.tensors.schemes import BEFORE, MEMORY
 from utils.tensors.tensor_trees import Tree, is_tree, leaves, map_tree
 
 
-def for_all_agents(initial: Tree, batch_size: int, n_agents: int) -> Tree:
-    """An agent's initial memory, leaves `[1, ...]`, for all agents of all episodes: `[B, n, ...]`, each its own rows.
+def for_all_agents(initial: Tree, batch_size: int, n_agents: int, copied: bool = True) -> Tree:
+    """An agent's initial memory, leaves `[1, ...]`, for all agents of all episodes: `[B, n, ...]`.
 
-    Contiguous, because recurrent kernels of GPUs (cuDNN) take no expanded view.
+    Each has its own rows, because recurrent kernels of GPUs (cuDNN) take no expanded view; with `copied=False`, for
+    agents that pass their memory on unchanged, all are views of the same row.
     """
-    return map_tree(lambda x: x.unsqueeze(0).expand(batch_size, n_agents, *x.shape[1:]).contiguous(), initial)
+    views = map_tree(lambda x: x.unsqueeze(0).expand(batch_size, n_agents, *x.shape[1:]), initial)
+    return map_tree(th.Tensor.contiguous, views) if copied else views
 
 
 def has_rows(hidden: Any, rows: int) -> bool:

@@ -63,8 +63,8 @@ class TargetNetworks:
         target <- tau network + (1 - tau) target; buffers, such as running statistics, are copied.
         """
         for source, target in self._pairs():
-            for new, kept in zip(source.parameters(), target.parameters(), strict=True):
-                kept.lerp_(new, tau)
+            if followed := list(source.parameters()):
+                th._foreach_lerp_(list(target.parameters()), followed, tau)
             for new, kept in zip(_buffers(source), _buffers(target), strict=True):
                 kept.copy_(new)
 

@@ -26,12 +26,12 @@ def valid_transitions(batch, by_agent: bool = False) -> th.Tensor:
     """
     filled = batch["filled"].float()
     terminated = batch["terminated"].float()
-    mask = filled[:, :-1].clone()
-    mask[:, 1:] *= 1 - terminated[:, :-2]
     # a step that did not end the episode has a successor
-    mask *= th.maximum(filled[:, 1:], terminated[:, :-1])
-    if "truncated" in batch.scheme:
-        mask[:, 1:] *= 1 - batch["truncated"][:, :-2].float()
+    mask = filled[:, :-1] * th.maximum(filled[:, 1:], terminated[:, :-1])
+    if filled.size(1) > 2:  # single transitions have nothing before them
+        mask[:, 1:] *= 1 - terminated[:, :-2]
+        if "truncated" in batch.scheme:
+            mask[:, 1:] *= 1 - batch["truncated"][:, :-2].float()
     if not by_agent:
         return mask
     for key in ("agents/terminated", "agents/truncated"):

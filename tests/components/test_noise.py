@@ -7,7 +7,7 @@ import torch as th
 from components.noise import ActionNoise
 from helpers import make_args
 
-FRESH, GOING_ON = th.ones(1, 2, 1, dtype=th.bool), th.zeros(1, 2, 1, dtype=th.bool)
+FRESH, PLAYING = th.zeros(1, 2, 1), th.ones(1, 2, 1)
 
 
 def make_noise(kind, **changes):
@@ -18,7 +18,7 @@ def test_gaussian_noise_has_its_deviation_and_keeps_to_the_bounds():
     th.manual_seed(0)
     noise = make_noise("gaussian", noise_scale=0.2)
     units = th.full((5000, 2, 4), 0.1)
-    found = noise.added(units, slice(None), th.ones(5000, 2, 1, dtype=th.bool), 0) - 0.1
+    found = noise.added(units, slice(None), th.zeros(5000, 2, 1), 0) - 0.1
     assert float(found.mean()) == pytest.approx(0, abs=0.01)
     assert float(found.std()) == pytest.approx(0.2, abs=0.01)
     wide = make_noise("gaussian", noise_scale=5.0).added(units, slice(None), FRESH, 0)
@@ -35,16 +35,16 @@ def test_the_process_of_ornstein_and_uhlenbeck_by_hand():
         expected.append(0.75 * expected[-1] + 0.3 * drawn)
     th.manual_seed(1)
     for number, x in enumerate(expected):
-        found = noise.added(th.zeros(1, 2, 4), [1], FRESH if number == 0 else GOING_ON, 0)
+        found = noise.added(th.zeros(1, 2, 4), [1], FRESH if number == 0 else PLAYING, 0)
         th.testing.assert_close(found, x.clamp(-1, 1))
 
 
 def test_its_deviation_is_that_of_the_stationary_process():
     th.manual_seed(0)
     noise = ActionNoise(make_args(noise="ou", noise_scale=0.1, noise_theta=0.15), 400, 2, 4)
-    going_on = th.zeros(400, 2, 1, dtype=th.bool)
+    playing = th.ones(400, 2, 1)
     for _ in range(100):
-        found = noise.added(th.zeros(400, 2, 4), slice(None), going_on, 0)
+        found = noise.added(th.zeros(400, 2, 4), slice(None), playing, 0)
     assert float(found.std()) == pytest.approx(0.1 / np.sqrt(1 - 0.85**2), rel=0.05)
 
 
@@ -82,7 +82,7 @@ def test_it_equals_digideeps_ornstein_and_uhlenbeck(seed):
         expected.append(action + x * lim)
     th.manual_seed(seed)
     units = th.tensor(actions / lim, dtype=th.float32).unsqueeze(2)
-    found = [noise.added(x, slice(None), th.full((3, 1, 1), t % 10 == 0), 0) for t, x in enumerate(units)]
+    found = [noise.added(x, slice(None), th.full((3, 1, 1), float(t % 10 > 0)), 0) for t, x in enumerate(units)]
     np.testing.assert_allclose(lim * th.stack(found).squeeze(2).double(), np.stack(expected), atol=1e-5)
     assert (np.abs(expected) > lim).any()
 

@@ -155,6 +155,9 @@ class FrameRing:
 
     def _shown(self, batch: EpisodeBatch, t: int) -> dict[str, np.ndarray]:
         """What agents see at a time step of a batch, as it is stored, `[B, ...]`."""
+        if self.device == "cpu" and str(batch.device) == "cpu":
+            arrays = zip(self._observed, batch.arrays(self._observed), strict=True)
+            return {key: field[:, t].astype(self.data[key].numpy().dtype, copy=False) for key, field in arrays}
         shown = [batch[key][:, t].to(self.data[key].dtype) for key in self._observed]
         return dict(zip(self._observed, received(shown), strict=True))
 
@@ -220,8 +223,8 @@ def _course(batch: EpisodeBatch, rollout: bool) -> tuple[np.ndarray, np.ndarray,
 
     The same as `utils.rl_utils.valid_transitions` and `episode_starts`, which take four times as long for a few steps.
     """
-    course = batch.course()
-    filled, terminated, truncated = (course[key].numpy()[:, :, 0] != 0 for key in ("filled", "terminated", "truncated"))
+    course = batch.course().arrays(("filled", "terminated", "truncated"))
+    filled, terminated, truncated = (field[:, :, 0] != 0 for field in course)
     ended = terminated | truncated
     valid = filled[:, :-1] & (filled[:, 1:] | terminated[:, :-1])
     valid[:, 1:] &= ~ended[:, :-2]

@@ -6,7 +6,6 @@ from math import prod
 
 import torch as th
 import torch.nn as nn
-import torch.nn.functional as F
 
 from modules.critics import REGISTRY
 from modules.unshared import linear_for_all, of_own_id, of_own_part
@@ -48,15 +47,19 @@ class Layers(StackedWeights):
         Args:
             behind_first: whether `x` is what the chosen first layers make of inputs, `[sets, N, E * H]`.
         """
-        if not behind_first:
-            weight, bias = self.first(estimates)
-            x = th.baddbmm(bias, x, weight)
-        weights, biases = ([each[estimates] for each in list(group)[1:]] for group in (self.weights, self.biases))
-        number, sets = weights[0].shape[:2]
-        x = x.unflatten(2, (number, -1)).permute(2, 0, 1, 3).flatten(0, 1)
-        for weight, bias in zip(weights, biases, strict=True):
-            x = th.baddbmm(bias.flatten(0, 1), F.relu(x), weight.flatten(0, 1))
-        return x.unflatten(0, (number, sets))
+        chosen = zip(self._chosen(self.weights, estimates), self._chosen(self.biases, estimates), strict=True)
+        first, *hidden, last = [(weight.flatten(0, 1), bias.flatten(0, 1)) for weight, bias in chosen]
+        number = len(self.weights[0][estimates])
+        if behind_first:  # not in its own memory, which may be the caller's
+            x = x.unflatten(2, (number, -1)).permute(2, 0, 1, 3).flatten(0, 1).relu()
+        else:
+            x = _linear(x.expand(number, *x.shape).flatten(0, 1), *first).relu_()
+        for layer in hidden:
+            x = _linear(x, *layer).relu_()
+        return _linear(x, *last).unflatten(0, (number, -1))
+
+    def _chosen(self, group: nn.ParameterList, estimates: slice) -> list[th.Tensor]:
+        return list(group) if estimates == slice(None) else [each[estimates] for each in group]
 
     def first(self, estimates: slice) -> tuple[th.Tensor, th.Tensor]:
         """The first layers' weights `[sets, inputs, E * H]` and biases `[sets, 1, E * H]`, as of one layer.
@@ -65,6 +68,10 @@ class Layers(StackedWeights):
         """
         weight, bias = (group[0][estimates].permute(1, 2, 0, 3).flatten(2) for group in (self.weights, self.biases))
         return weight, bias
+
+
+def _linear(x: th.Tensor, weight: th.Tensor, bias: th.Tensor) -> th.Tensor:
+    return th.baddbmm(bias, x, weight)
 
 
 class ActionValueCritic(nn.Module):
