@@ -49,6 +49,24 @@ REGISTRY.declare(
     options=EPSILON | EVALUATION,
 )
 REGISTRY.declare(
+    "ez_greedy",
+    "components.selectors:EZGreedySelector",
+    "the same, but a random action is repeated for a random number of steps (Dabney et al. 2021)",
+    takes="q",
+    batch_fields={"explores_for": {"vshape": 1, "dtype": "uint8"}},
+    options={
+        **EPSILON,
+        **EVALUATION,
+        "explore_exponent": Option(
+            2.0,
+            "a random action lasts n steps with a probability in proportion to 1 / n ** explore_exponent",
+            above=0,
+            at_most=100,
+        ),
+        "explore_longest": Option(100, "the most steps that it lasts", at_least=1, at_most=255),
+    },
+)
+REGISTRY.declare(
     "epsilon_boltzmann",
     "components.selectors:EpsilonBoltzmannSelector",
     "with probability epsilon a random action, else at times the best one by values with noise (Linesight)",
@@ -112,6 +130,10 @@ REGISTRY.declare(
 
 class ActionSelector(Protocol):
     """PyMARL's contract is `select_action`; controllers ask for the others where a selector has them.
+
+    One that declares the trait `batch_fields` remembers by these fields of its decisions: controllers give it those of
+    the step before as `before`, with its actions, `[B, n]` each, zeros at the start of an episode; its attribute
+    `remembered` has those of the last choice.
 
     Attributes:
         epsilon: the exploration rate, by which a controller of policies mixes in uniformly random actions; default 0.

@@ -1,5 +1,6 @@
 """The action selectors that come with Muster (registry: `components.action_selectors`)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,12 @@ import torch as th
 from torch.distributions import Categorical
 
 from components.action_selectors import REGISTRY
+from components.decision_fields import EXPLORES_FOR
 from components.epsilon_schedules import DecayThenFlatSchedule
 from utils.config.merging import with_defaults
 from utils.numbers.schedules import Schedule
 from utils.rl_utils import legal_policy
+from utils.tensors.devices import to_device
 
 
 class Exploring:
@@ -46,32 +49,82 @@ class EpsilonGreedyActionSelector(Exploring):
         self, agent_inputs: th.Tensor, avail_actions: th.Tensor, t_env: int, test_mode: bool = False
     ) -> th.Tensor:
         """Action values and legality `[B, n_agents, n_actions]` -> actions, int64 `[B, n_agents]`."""
+        return self._drawn(agent_inputs, avail_actions, t_env, test_mode)[0]
+
+    def _drawn(
+        self, values: th.Tensor, avail_actions: th.Tensor, t_env: int, test_mode: bool
+    ) -> tuple[th.Tensor, th.Tensor | None]:
+        """The actions, and who explores, bool `[B, n_agents]`; None: nobody."""
         if test_mode:
             self.epsilon = self.args.evaluation_epsilon
         else:
             self.anneal(t_env)
         explores = not test_mode or self.epsilon > 0
-        if agent_inputs.device.type == "cpu" and agent_inputs.dtype is th.float32:
-            return th.from_numpy(self._chosen(agent_inputs.detach().numpy(), avail_actions.numpy() != 0, explores))
-        greedy = agent_inputs.masked_fill(avail_actions == 0, -float("inf")).argmax(dim=2)
+        if values.device.type == "cpu" and values.dtype is th.float32:
+            return self._drawn_by_numpy(values.detach().numpy(), avail_actions.numpy() != 0, explores)
+        greedy = values.masked_fill(avail_actions == 0, -float("inf")).argmax(dim=2)
         if not explores:
-            return greedy
-        explore = th.rand_like(agent_inputs[:, :, 0]) < self.epsilon
+            return greedy, None
+        explore = th.rand_like(values[:, :, 0]) < self.epsilon
         # a uniform choice of the legal ones, as by th.multinomial, without its checks, which wait for a GPU
-        legal = avail_actions.to(agent_inputs.dtype)
+        legal = avail_actions.to(values.dtype)
         at_random = (legal / th.empty_like(legal).exponential_()).argmax(dim=2)
-        return th.where(explore, at_random, greedy)
+        return th.where(explore, at_random, greedy), explore
 
-    def _chosen(self, values: np.ndarray, legal: np.ndarray, explores: bool) -> np.ndarray:
-        """The same by NumPy and by the same random numbers, in about half of the time."""
+    def _drawn_by_numpy(
+        self, values: np.ndarray, legal: np.ndarray, explores: bool
+    ) -> tuple[th.Tensor, th.Tensor | None]:
+        """The same by the same random numbers, in about half of the time."""
         greedy = np.where(legal, values, -np.float32(np.inf)).argmax(axis=2)
         if not explores:
-            return greedy
-        explore = th.rand(greedy.shape).numpy() < self.epsilon
+            return th.from_numpy(greedy), None
+        explore = th.rand(greedy.shape) < self.epsilon
         # torch makes each exponential number of such a one, and the order of the two is the same
         arrivals = th.rand(values.shape, dtype=th.float64).numpy()
         at_random = np.where(legal, arrivals, 2.0).argmin(axis=2)
-        return np.where(explore, at_random, greedy)
+        return th.from_numpy(np.where(explore.numpy(), at_random, greedy)), explore
+
+
+class EZGreedySelector(EpsilonGreedyActionSelector):
+    """Temporally extended epsilon-greedy exploration (Dabney et al. 2021, algorithm 1), each agent for itself.
+
+    An agent that does not repeat takes the best legal action or, with probability epsilon, a random legal one, which it
+    then repeats, n steps in all, as long as it is legal; n is zeta-distributed, up to `explore_longest`. Tests do not
+    repeat.
+    """
+
+    def __init__(self, args):
+        super().__init__(args)
+        shares = th.arange(1, self.args.explore_longest + 1, dtype=th.float64) ** -self.args.explore_exponent
+        # entry i: the probability that it lasts at most i + 1 steps
+        self._lasts = (shares.cumsum(0) / shares.sum()).float()
+        # of the last choice, by field: for how many more steps each agent repeats its action, int64 `[B, n_agents]`
+        self.remembered: dict[str, th.Tensor] = {}
+
+    def select_action(
+        self,
+        agent_inputs: th.Tensor,
+        avail_actions: th.Tensor,
+        t_env: int,
+        test_mode: bool = False,
+        before: Mapping[str, th.Tensor] | None = None,
+    ) -> th.Tensor:
+        """Action values and legality `[B, n_agents, n_actions]` -> actions, int64 `[B, n_agents]`.
+
+        `before`: "actions" and "explores_for" of the step before, `[B, n_agents]` each; None: nobody repeats.
+        """
+        chosen, explore = self._drawn(agent_inputs, avail_actions, t_env, test_mode)
+        nothing = th.zeros_like(chosen)
+        self.remembered = {EXPLORES_FOR: nothing}
+        if test_mode or explore is None:
+            return chosen
+        last, left = (nothing, nothing) if before is None else (before["actions"], before[EXPLORES_FOR].long())
+        repeats = (left > 0) & (avail_actions.gather(2, last.unsqueeze(2)).squeeze(2) > 0)
+        numbers = th.rand(chosen.shape, device=chosen.device)
+        self._lasts = to_device(self._lasts, chosen.device)
+        more = th.searchsorted(self._lasts, numbers).clamp(max=len(self._lasts) - 1)
+        self.remembered = {EXPLORES_FOR: th.where(repeats, left - 1, th.where(explore, more, nothing))}
+        return th.where(repeats, last, chosen)
 
 
 class EpsilonBoltzmannSelector(EpsilonGreedyActionSelector):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch as th
 
 from components.action_selectors import REGISTRY as action_REGISTRY
+from components.decision_fields import remembered_fields
 from components.fixed_batch import FixedBatch
 from components.packing import PackedSteps
 from controllers import REGISTRY
@@ -110,13 +111,20 @@ class BasicMAC(OneNetwork):
             legal = self._choices(batch, t)
             if not (isinstance(rows, slice) and rows == slice(None)):
                 outputs, legal = outputs[rows], legal[rows]
-            chosen = self.action_selector.select_action(outputs, legal, t_env, test_mode=test_mode)
+            before = self._remembered_before(batch, t, rows)
+            chosen = self.action_selector.select_action(outputs, legal, t_env, test_mode=test_mode, **before)
             if isinstance(chosen, th.Tensor) and chosen.shape != outputs.shape[:2]:
                 sizes = {"B": outputs.size(0), "n": outputs.size(1)}
                 require_shape(f"the action selector {type(self.action_selector).__name__}", chosen, sizes)
         if not test_mode and EXPLORES in batch.scheme and self.agent_output_type == "q":
             chosen = th.where(batch[EXPLORES][rows, t].squeeze(-1) > 0, chosen, best_of(outputs, legal))
         return chosen, outputs, legal
+
+    def _remembered_before(self, batch, t: int, rows) -> dict[str, dict]:
+        """What a selector that remembers gets beside its arguments; nothing at the start, or in batches without it."""
+        if not self.decision_fields or t == 0 or any(key not in batch.scheme for key in self.decision_fields):
+            return {}
+        return {"before": {key: batch[key][rows, t - 1].squeeze(-1) for key in ("actions", *self.decision_fields)}}
 
     def _choices(self, batch, t: int) -> th.Tensor:
         """The actions that agents choose from at step `t`, whose outputs are there, `[B, n, A]`."""
@@ -130,6 +138,8 @@ class BasicMAC(OneNetwork):
         known: dict[str, Extra] = {"policy" if self.agent_output_type == "pi_logits" else "q_values": outputs}
         if "actions" in decision.actions:
             known |= extras_of_choice(outputs, avail_actions, decision.actions["actions"], probs)
+        if self.decision_fields:
+            known |= {key: value.unsqueeze(-1) for key, value in self.action_selector.remembered.items()}
         decision.extras = {**known, **decision.extras}
         return decision
 
@@ -272,6 +282,7 @@ class BasicMAC(OneNetwork):
                 self.agent.initialise()
 
     def _build_selector(self) -> "ActionSelector | None":
+        self.decision_fields = remembered_fields(self.args.action_selector)
         return action_REGISTRY[self.args.action_selector](self.args)
 
     def _legal(self, batch, t: int | slice) -> Any:

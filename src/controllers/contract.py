@@ -26,6 +26,7 @@ class Controller:
         one_value: its network has one value of the environment, the same for every agent.
         input_fields: that it sees, beside observations, states and actions.
         normalisers: of the fields that it normalises.
+        decision_fields: that batches must have of its decisions, as a learner's `batch_fields` declares them.
         taken_over: groups of agents that another model plays since the last rollout (`TeamControllers.renewed`).
         counts_episodes: its memory is laid out by the number of episodes that the last `init_hidden` was given.
     """
@@ -37,6 +38,7 @@ class Controller:
     memoryless = keeps_memory = one_value = counts_episodes = False
     input_fields: Sequence[str] = ()
     normalisers: Mapping[str, Any] = {}
+    decision_fields: Mapping[str, Mapping[str, Any]] = {}
     taken_over: frozenset[str] = frozenset()
 
     def known_before(self, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.Tensor]:

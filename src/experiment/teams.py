@@ -21,7 +21,7 @@ from envs.contract.fields import AGENTS, EnvSpec
 from envs.contract.groups import has_teams, team_spec
 from experiment.contracts import PlainBuffer, PlainLearner
 from experiment.state import RunState
-from learners.batch_fields import batch_fields
+from learners.batch_fields import batch_fields, scheme_entry
 from learners.non_finite import require_finite
 from records.logger import Logger
 from utils.errors import ConfigError
@@ -79,8 +79,12 @@ class Member:
         return sum(map(loss, parts)) / len(parts)
 
     def fields(self) -> dict[str, dict]:
-        """Scheme entries of the extras of decisions that its learner needs, by the paths of its groups."""
-        return self._by_group({} if self.frozen else batch_fields(self.args.learner, self.spec.env_info, self.args))
+        """Scheme entries of the extras of decisions that learner and controller need, by the paths of its groups."""
+        if self.frozen:
+            return {}
+        sizes, remembered = self.spec.env_info, controller(self.mac).decision_fields
+        own = {key: scheme_entry(f"batch_fields[{key}]", info, sizes) for key, info in remembered.items()}
+        return self._by_group(own | batch_fields(self.args.learner, sizes, self.args))
 
     def memory_fields(self) -> dict[str, dict]:
         """Scheme entries of its controller's memory, with `keep_memory`, by the paths of its groups.

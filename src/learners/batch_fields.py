@@ -57,10 +57,11 @@ def batch_fields(learner: str, env_info: Mapping[str, Any], args: Any = None) ->
                 f"It knows {', '.join(ACTING)}; batch_fields declares others."
             )
         declared = {name: ACTING[name], **declared}
-    return {name: _scheme_entry(f"{where}[{quoted(name)}]", info, env_info) for name, info in declared.items()}
+    return {name: scheme_entry(f"{where}[{quoted(name)}]", info, env_info) for name, info in declared.items()}
 
 
-def _scheme_entry(where: str, info: Any, env_info: Mapping[str, Any]) -> dict:
+def scheme_entry(where: str, info: Any, env_info: Mapping[str, Any]) -> dict:
+    """Of a field of decisions that is declared as `batch_fields` says; `where` is for the messages of ConfigErrors."""
     if not isinstance(info, Mapping) or "vshape" not in info:
         raise ConfigError(f"{where} is {quoted(info)}: it must be a mapping with a 'vshape'.")
     for key in info:

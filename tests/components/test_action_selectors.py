@@ -112,6 +112,47 @@ def test_each_action_has_its_share(name, changes, outputs, legal, t_env, shares,
         assert found == pytest.approx(expected, abs=0 if test_mode and tested else 0.02)
 
 
+def _exploring(epsilon, steps, agents=20_000, **changes):
+    """Steps of agents for whom action 0 is the best of five: their actions, and for how long they would repeat them."""
+    selector = REGISTRY["ez_greedy"](make_args(epsilon=epsilon, **changes))
+    values, legal = th.tensor([1.0, 0.0, 0.0, 0.0, 0.0]).expand(1, agents, 5), th.ones(1, agents, 5)
+    th.manual_seed(0)
+    before, seen = None, []
+    for _ in range(steps):
+        actions = selector.select_action(values, legal, 0, **({} if before is None else {"before": before}))
+        before = {"actions": actions, **selector.remembered}
+        seen.append((actions[0], selector.remembered["explores_for"][0]))
+    return [th.stack(each).numpy() for each in zip(*seen, strict=True)]
+
+
+def test_random_actions_last_for_zeta_distributed_times():
+    """Of up to three steps with the exponent 2, the shares are as 1 to 1/4 to 1/9."""
+    (left,) = _exploring(1.0, 1, explore_longest=3)[1]
+    assert np.bincount(left) / len(left) == pytest.approx(np.array([36, 9, 4]) / 49, abs=0.01)
+    (left,) = _exploring(1.0, 1, explore_longest=255, explore_exponent=1.01)[1]
+    assert left.max() == 254
+
+
+def test_a_random_action_is_repeated_until_its_time_is_over():
+    actions, left = _exploring(0.3, 40, explore_exponent=1.0, explore_longest=8)
+    repeats = left[:-1] > 0
+    assert 0.3 < repeats.mean() < 0.7
+    assert (actions[1:][repeats] == actions[:-1][repeats]).all()
+    assert (left[1:][repeats] == left[:-1][repeats] - 1).all()
+    # those who do not repeat choose as by epsilon-greedy: 0.7 and a fifth of 0.3 take the best
+    assert (actions[1:][~repeats] == 0).mean() == pytest.approx(0.76, abs=0.01)
+
+
+def test_who_cannot_repeat_chooses_again_and_tests_never_repeat():
+    selector = REGISTRY["ez_greedy"](make_args(epsilon=0.0))
+    values, legal = th.tensor([[[0.0, 1.0, 0.5]] * 2]), th.tensor([[[1, 1, 1], [0, 1, 1]]])
+    before = {"actions": th.tensor([[0, 0]]), "explores_for": th.tensor([[4, 4]], dtype=th.uint8)}
+    assert selector.select_action(values, legal, 0, before=before).tolist() == [[0, 1]]
+    assert selector.remembered["explores_for"].tolist() == [[3, 0]]
+    assert selector.select_action(values, legal, 0, test_mode=True, before=before).tolist() == [[1, 1]]
+    assert selector.remembered["explores_for"].tolist() == [[0, 0]]
+
+
 @pytest.mark.parametrize(("of", "share"), [("all", 0.3), ("others", 0.15)])
 def test_noise_decides_linesights_share_of_all_actions(of, share):
     """It draws one number r: random below epsilon, noise below epsilon + epsilon_boltzmann. Here half are random."""

@@ -311,12 +311,19 @@ def test_q_learners_learn_from_transitions(tmp_path, monkeypatch, algorithm, uni
     assert_learnt(train(tmp_path, monkeypatch, algorithm, "two_step", **changes, sample_transforms=units), UPDATES)
 
 
-def _policy_selectors():
+def _selectors_of(outputs):
     selectors = REGISTRIES["action_selector"]
-    return [name for name in selectors if selectors.entry(name).traits["takes"] == "pi_logits"]
+    return [name for name in selectors if selectors.entry(name).traits["takes"] == outputs]
 
 
-@pytest.mark.parametrize("selector", _policy_selectors())
+@pytest.mark.parametrize("selector", _selectors_of("q"))
+@pytest.mark.parametrize("runner", ["episode", "rollout"])
+def test_every_selector_of_values_carries_q_learning(tmp_path, monkeypatch, selector, runner):
+    changes = {"runner": runner, "rollout_steps": 4} if runner == "rollout" else {"runner": runner}
+    assert_learnt(train(tmp_path, monkeypatch, "vdn", "two_step", **changes, action_selector=selector), UPDATES)
+
+
+@pytest.mark.parametrize("selector", _selectors_of("pi_logits"))
 def test_every_selector_of_policies_carries_coma(tmp_path, monkeypatch, selector):
     assert_learnt(train(tmp_path, monkeypatch, "coma", "two_step", runner="episode", action_selector=selector), UPDATES)
 

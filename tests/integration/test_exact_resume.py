@@ -144,6 +144,12 @@ def test_intrinsic_rewards_resume_exactly(tmp_path):
     resumes_exactly(tmp_path, {**config, "t_max": 120, "intrinsic": "rnd", "intrinsic_coef": 0.5}, "intrinsic")
 
 
+def test_exploring_that_lasts_resumes_exactly(tmp_path):
+    config = config_of("rollout", "q_learner", "synchronous", overlap=False)
+    config |= {"t_max": 120, "action_selector": "ez_greedy", "epsilon_finish": 0.5, "explore_exponent": 0.5}
+    resumes_exactly(tmp_path, config, "ez_greedy")
+
+
 def test_mini_races_resume_exactly(tmp_path):
     config = compose_config("iqn_mini_race", "racing").config
     config["env_args"]["time_limit"] = 40

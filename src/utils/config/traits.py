@@ -58,7 +58,10 @@ TRAITS: dict[str, dict[str, str]] = {
     },
     "intrinsic reward": {"logs": "the statistics that it adds, and their meaning (learners/logged.py)"},
     "controller": {"takes": _TAKES, "values": "it has values of states itself"},
-    "action selector": {"takes": 'the agent\'s outputs that it takes: "q" or "pi_logits"'},
+    "action selector": {
+        "takes": 'the agent\'s outputs that it takes: "q" or "pi_logits"',
+        "batch_fields": "fields of decisions by which it remembers (components/action_selectors.py)",
+    },
     "runner": {
         "lives": "the source of its environments",
         "max_environments": "how many environments a runner has at most",
