@@ -97,7 +97,7 @@ def test_chunks_that_do_not_divide_a_rollout_are_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "changes"),
-    [("ippo", {"t_max": 8000}), ("mappo", {"t_max": 25000, "chunk_length": 3, "agent": "lstm"})],
+    [("ippo", {"t_max": 8000}), ("mappo", {"t_max": 45000, "chunk_length": 3, "agent": "lstm"})],
 )
 def test_it_learns_to_remember(algorithm, changes, monkeypatch, tmp_path):
     """Rollouts of six steps, and parts of three, cut the episodes of four; without memory a quarter is the best."""
