@@ -82,6 +82,19 @@ def test_the_controllers_decision_of_values(rows):
     assert decision.extra("probs") is decision.extra("policy") is None
 
 
+@pytest.mark.parametrize("rows", [slice(None), [0, 2]])
+def test_who_explores_for_longer_repeats_the_action_of_the_step_before(rows):
+    batch = random_batch([4, 4, 4], 5)
+    batch.extend({"explores_for": {"vshape": (1,), "dtype": th.uint8, "group": "agents", "decision": True}})
+    batch["avail_actions"][:], batch["explores_for"][:, 0] = 1, 3
+    batch["actions"][:, 0] = th.arange(3).view(3, 1, 1)
+    mac = make_mac(batch, action_selector="ez_greedy", epsilon_start=0.0, epsilon_finish=0.0)
+    decision = mac.decide(batch, 1, 0, rows)
+    assert th.equal(decision.actions["actions"], batch["actions"][rows, 0].squeeze(-1))
+    assert (decision.extra("explores_for") == 2).all()
+    assert not mac.decide(batch, 0, 0, rows).extra("explores_for").any()
+
+
 @pytest.mark.parametrize("selector", ["multinomial", "soft_policies"])
 def test_the_controllers_decision_by_a_policy(selector):
     batch = random_batch([4, 4], 5)
