@@ -25,7 +25,7 @@ from envs.skirmish.maps import load_data
 # four walks, attack the nearest, attack the weakest, stand, walk away from the nearest
 TACTICS, NEAREST, WEAKEST, AWAY = 8, 4, 5, 7
 NO_OP, STOP, FIRST_MOVE, FIRST_TARGET = 0, 1, 2, 6
-# those of which the policies of docs/skirmish.md win few battles or none, after 200,000 steps from nothing
+# those of which the policies of docs/skirmish_learning.md win few battles or none, after 200,000 steps from nothing
 MAPS = ("2m_vs_1z", "2s_vs_1sc", "3s_vs_4z", "3s_vs_5z", "5m_vs_6m", "6h_vs_8z", "MMM2", "3s5z_vs_3s6z")
 KILL = 0.3  # worth of a side's kills beside that of its whole health
 WIN, DELAY = 3.0, 0.02  # worth of a victory, and of each step by which it comes sooner
