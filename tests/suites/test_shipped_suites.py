@@ -26,6 +26,8 @@ COUNTS = {
     "skirmish_all_maps": 23,
     "skirmish_from_generalist": 23,
     "skirmish_hard": 2 * 10,
+    "skirmish_search": 4,  # of each trial
+    "skirmish_units": 23,
     "league_kuhn": 3,
     "epymarl_benchmark": 9 * 20 * 5,
     "pymarlzoo_benchmark": 18 * 8 * 5,
@@ -55,7 +57,11 @@ def test_its_runs_are_checked(name, tmp_path, request):
         request.getfixturevalue("skirmish_data")
     path = suite_path(name)
     suite = read_suite(path)
-    assert suite.description and len(expanded(suite)) == COUNTS[name]
+    assert suite.description
+    if suite.learning:
+        assert len(checked_search(suite, suite.learning)) == COUNTS[name]
+        return
+    assert len(expanded(suite)) == COUNTS[name]
     if name == "paper_smac":  # the same without the game, and one seed, which makes no difference to what is checked
         path = tmp_path / "simulated.yaml"
         path.write_text(
