@@ -6,8 +6,9 @@ Equal numbers of steps, one thread each, one run at a time, in turns: programs, 
 training episodes that end in the last fifth of the steps, with the actions that explore. Speeds are steps per second of
 the processor, startup included, so that other work on the machine changes them little. What is in `--results` is not
 run again, so that the comparison can be stopped and resumed, and two processes with different `--only` can share the
-file; `--seeds 1` makes less of it, and `--only` with nothing prints what there is. The Python that runs this needs
-`pip install "gymnasium[mujoco]"`, the peers' also `stable-baselines3 tyro tensorboard`.
+file; `--seeds 1` makes less of it, `--settings rollout_steps=8` is another program of ours, and `--only` with nothing
+prints what there is. The Python that runs this needs `pip install "gymnasium[mujoco]"`, the peers' also
+`stable-baselines3 tyro tensorboard`.
 """
 
 import argparse
@@ -26,7 +27,8 @@ from statistics import mean, stdev
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / "benchmarks" / "peers"
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-PROGRAMS = ("ours", "cleanrl", "sb3")
+OURS = "ours"
+PROGRAMS = (OURS, "cleanrl", "sb3")
 # our preset, and CleanRL's file
 ALGORITHMS = {
     "sac": ("sac_mujoco", "sac_continuous_action.py"),
@@ -42,8 +44,8 @@ SOONER = ("td3", "ddpg")
 POINTS = 20  # of a curve
 
 
-def ours(preset: str, key: str, steps: int, seed: int, folder: str) -> list[tuple[int, float]]:
-    words = [f"--config={preset}", "--env-config=gymnasium", "with", f"env_args.key={key}", f"t_max={steps}"]
+def ours(preset: str, key: str, steps: int, seed: int, settings: list[str], folder: str) -> list[tuple[int, float]]:
+    words = [f"--config={preset}", "--env-config=gymnasium", "with", f"env_args.key={key}", f"t_max={steps}", *settings]
     # an entry of each episode of 1,000 steps
     words += [f"seed={seed}", "runner_log_interval=1", "test_interval=100000000", "test_nepisode=1"]
     command = [sys.executable, str(ROOT / "src" / "main.py"), *words, f"local_results_path={folder}"]
@@ -71,8 +73,8 @@ def lines(command: list[str], folder: str, **environment: str) -> Iterator[str]:
 def episodes_of(options: argparse.Namespace, program: str, algorithm: str, key: str, steps: int, seed: int):
     preset, script = ALGORITHMS[algorithm]
     with tempfile.TemporaryDirectory() as folder:
-        if program == "ours":
-            return ours(preset, key, steps, seed, folder)
+        if program == OURS:
+            return ours(preset, key, steps, seed, options.settings, folder)
         if program == "sb3":
             script = str(PEERS / "sb3_returns.py")
             return printed([options.peer_python, script, algorithm, key, str(steps), str(seed)], folder)
@@ -109,6 +111,7 @@ def main() -> None:
     parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS))
     parser.add_argument("--environments", nargs="+", default=list(ENVIRONMENTS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    parser.add_argument("--settings", nargs="+", default=[], help="of our runs, such as rollout_steps=8")
     parser.add_argument("--steps", type=int, help="of each run, in place of 50,000, and 500,000 of PPO")
     options = parser.parse_args()
     for algorithm in options.only:
@@ -116,11 +119,11 @@ def main() -> None:
         for key in options.environments:
             for seed in options.seeds:
                 for program in options.programs:
-                    of = [program, algorithm, key, steps, seed]
+                    of = [named(program, options.settings), algorithm, key, steps, seed]
                     if any(run["of"] == of for run in recorded(options.results)):
                         continue
                     start, before = time.perf_counter(), processor_seconds()
-                    episodes = episodes_of(options, *of)
+                    episodes = episodes_of(options, program, *of[1:])
                     used = {"seconds": time.perf_counter() - start, "processor_seconds": processor_seconds() - before}
                     last = mean(value for t, value in episodes if t > 0.8 * steps)
                     run = {"of": of, "return": last, **used, "curve": curve(episodes, steps)}
@@ -128,20 +131,30 @@ def main() -> None:
                         file.write(json.dumps(run) + "\n")
                     print(*of, f"return {last:.0f}, {steps / used['processor_seconds']:.0f} steps/s", flush=True)
     runs = recorded(options.results)
-    print(f"\n{'':32}" + "".join(f"{program:>26}" for program in PROGRAMS))
+    programs = list(dict.fromkeys([*PROGRAMS, *(run["of"][0] for run in runs)]))
+    width = max(24, *map(len, programs)) + 2
+    print(f"\n{'':32}" + "".join(f"{program:>{width}}" for program in programs))
     for row in dict.fromkeys(tuple(run["of"][1:4]) for run in runs):
-        print(f"{row[0]:5}{row[1]:17}{row[2]:>10,}" + "".join(cell(runs, program, row) for program in PROGRAMS))
+        print(
+            f"{row[0]:5}{row[1]:17}{row[2]:>10,}"
+            + "".join(f"{cell(runs, program, row):>{width}}" for program in programs)
+        )
+
+
+def named(program: str, settings: list[str]) -> str:
+    """A program as results call it: ours with its settings."""
+    return " ".join([program, *settings]) if program == OURS else program
 
 
 def cell(runs: list[dict], program: str, row: tuple) -> str:
     """The mean and its standard error over seeds, and steps per second of the processor."""
     of_it = [run for run in runs if (run["of"][0], *run["of"][1:4]) == (program, *row)]
     if not of_it:
-        return f"{'-':>26}"
+        return "-"
     returns = [run["return"] for run in of_it]
     error = f" ± {stdev(returns) / len(returns) ** 0.5:.0f}" if len(returns) > 1 else ""
     rate = row[2] * len(of_it) / sum(run["processor_seconds"] for run in of_it)
-    return f"{f'{mean(returns):.0f}{error} ({rate:.0f}/s)':>26}"
+    return f"{mean(returns):.0f}{error} ({rate:.0f}/s)"
 
 
 if __name__ == "__main__":
