@@ -4,11 +4,11 @@
 
 Equal numbers of steps, one thread each, one run at a time, in turns: programs, then seeds. A return is the mean of the
 training episodes that end in the last fifth of the steps, with the actions that explore. Speeds are steps per second of
-the processor, startup included, so that other work on the machine changes them little. What is in `--results` is not
-run again, so that the comparison can be stopped and resumed, and two processes with different `--only` can share the
-file; `--seeds 1` makes less of it, `--settings rollout_steps=8` is another program of ours, and `--only` with nothing
-prints what there is. The Python that runs this needs `pip install "gymnasium[mujoco]"`, the peers' also
-`stable-baselines3 tyro tensorboard`.
+the processor, startup included; other work on the machine still changes them. What is in `--results` is not run again,
+so that the comparison can be stopped and resumed, and two processes with different `--only` can share the file;
+`--seeds 1` makes less of it, `--settings rollout_steps=8` is another program of ours, and `--only` with nothing prints
+what there is. The Python that runs this needs `pip install "gymnasium[mujoco]"`, the peers' also `stable-baselines3
+tyro tensorboard`.
 """
 
 import argparse
