@@ -17,9 +17,16 @@ def covering(cases: Iterable[tuple]) -> list[tuple]:
     of several: the choice is always the same, and the pairs of a new part are in it at once.
     """
     cases = list(cases)
-    missing = set().union(*map(pairs_of, cases))
+    pairs = [pairs_of(case) for case in cases]
+    holders: dict[tuple, list[int]] = {}
+    for place, found in enumerate(pairs):
+        for pair in found:
+            holders.setdefault(pair, []).append(place)
+    missing = [len(found) for found in pairs]  # how many pairs of each case no chosen one has
     chosen = []
-    while missing:
-        chosen.append(max(cases, key=lambda case: len(pairs_of(case) & missing)))
-        missing -= pairs_of(chosen[-1])
-    return chosen
+    while most := max(missing, default=0):
+        chosen.append(missing.index(most))
+        for pair in pairs[chosen[-1]]:
+            for place in holders.pop(pair, ()):
+                missing[place] -= 1
+    return [cases[place] for place in chosen]
