@@ -35,7 +35,12 @@ def verdicts(algorithm, games, **settings):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "games"),
-    [("vdn", ["joint"]), ("ia2c", ORDER), ("ddpg", ORDER), ("enn_ppo", ["observation", "memory"])],
+    [
+        ("vdn", ["joint"]),
+        ("ia2c", ORDER),
+        ("ddpg", ["delay", "observation", "memory"]),
+        ("enn_ppo", ["observation", "memory"]),
+    ],
 )
 def test_presets_pass(algorithm, games):
     """Of values, of a policy, of numbers, of entities; `./muster probe --all` plays the others."""

@@ -35,7 +35,7 @@ CAPTURED = [
     # RAdam counts its steps in float32 there, which moves the first ones
     ("rainbow", {"optimizer": "adam"}),
 ]
-LONGER = {"t_max": 120, "epochs": 4, "rollout_steps": 8}
+LONGER = {"t_max": 72, "test_interval": 72, "epochs": 3, "rollout_steps": 8}
 
 
 def _config(algorithm, changes):

@@ -61,10 +61,10 @@ def plays():
 
 
 def cases():
-    """Of `plays`, every pair of runner, mode, overlap and kind of learner, and every learner.
+    """Of `plays`, every pair of runner, mode, overlap and kind of learner.
 
     The learners of a kind differ in their own state, not in what a killed process leaves behind. That state is compared
-    bit for bit in tests/experiment/test_state.py, which resumes each preset within one process.
+    bit for bit in tests/experiment/test_state.py, which resumes each learner and preset within one process.
     """
     left = list(plays())
     # those that play in the fewest ways first
@@ -73,8 +73,6 @@ def cases():
         able = [name for name in (*names, "q_learner", *sorted(learners)) if (*chosen, name) in left]
         yield case(*chosen, able[0])
         names = [name for name in names if name not in able[:1]]
-    for name in names:
-        yield case(*next(play for play in left if play[-1] == name))
 
 
 def case(runner, mode, overlap, _, learner):

@@ -21,7 +21,7 @@ from experiment.updates import Updates
 from forked import CONTEXT, start_forked
 from learners import REGISTRY as learners
 from run import run
-from small_training import SETTINGS, SHORT, needs_continuous_actions, preset_on_lbf, sees_entities, suited
+from small_training import SETTINGS, SHORT, needs_continuous_actions, preset_on_lbf, sees_entities, shorter, suited
 
 NO_STATISTICS = dict.fromkeys(("test_interval", "log_interval", "learner_log_interval", "runner_log_interval"), 10**9)
 
@@ -42,7 +42,7 @@ def config_of(algorithm: str, environment: str = "", **changes: Any) -> dict[str
     if config["runner"] == "collectors":  # each would need a GPU, and which comes first is chance
         in_process["runner"] = config["collectors"]["runner"]
     lengths = {"t_max": 30, "test_interval": 15, "log_interval": 15, "runner_log_interval": 5}
-    config = suited(config, {**SETTINGS, **lengths, **in_process, "env_args": env_args, **changes})
+    config = suited(config, {**SETTINGS, **shorter(config), **lengths, **in_process, "env_args": env_args, **changes})
     if learners.entry(config["learner"]).traits.get("on_policy"):
         config["minibatches"], config["batch_size"], config["buffer_size"] = 1, *[config["batch_size_run"]] * 2
     return config
@@ -188,7 +188,7 @@ def waits_and_sends(config: dict[str, Any]) -> Counted:
     TrainingLoop._gather_and_learn = of_a_round
     Updates._update, Decider.decide = counted("update", kept[1]), counted("decide", kept[2])
     try:
-        trained({**config, **NO_STATISTICS, "t_max": 80, "test_nepisode": 0}, "gpu")
+        trained({**config, **NO_STATISTICS, "t_max": 40, "test_nepisode": 0}, "gpu")
     finally:
         TrainingLoop._gather_and_learn, Updates._update, Decider.decide = kept
         places, counts.places = counts.places, None

@@ -125,6 +125,11 @@ def suited(config, settings):
     return config
 
 
+def shorter(config):
+    """Fewer epochs, and shorter pieces of episodes, than a preset has: more of them show nothing more."""
+    return {key: most for key, most in (("epochs", 2), ("rollout_steps", 20)) if config.get(key, 0) > most}
+
+
 @contextmanager
 def assembled(config, seed=4):
     """The parts of a run, closed at the end."""
@@ -193,7 +198,8 @@ def _spec(environment):
 def train(tmp_path, monkeypatch, algorithm, environment, **changes):
     """Play until there were three updates at least, for any lengths of episodes; returns the updates."""
     config = compose_config(algorithm, environment).config
-    changes = {"env_args": SHORT.get(environment, {}), "local_results_path": str(tmp_path), **SETTINGS, **changes}
+    small = {**SETTINGS, **shorter(config)}
+    changes = {"env_args": SHORT.get(environment, {}), "local_results_path": str(tmp_path), **small, **changes}
     suited(config, changes)
     if learners.entry(config["learner"]).traits.get("on_policy"):
         config["minibatches"] = 1
