@@ -198,7 +198,6 @@ def install() -> None:
     cuda.CUDAGraph, cuda.graph, cuda.Stream, cuda.graph_pool_handle = CUDAGraph, graph, Stream, graph_pool_handle
     cuda.current_stream = lambda *_: Stream()
     cuda.stream = lambda _: nullcontext()
-    cuda.is_current_stream_capturing = lambda: capturing is not None
     cuda.synchronize = lambda *_: refuse_if_capturing("a synchronisation")
 
     def checked(optimiser) -> None:

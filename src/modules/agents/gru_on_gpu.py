@@ -8,6 +8,7 @@ import warnings
 
 import torch as th
 
+from utils.tensors.captured import capturing
 from utils.tensors.devices import to_device
 
 # sequences from which on our derivative is faster
@@ -18,7 +19,7 @@ warnings.filterwarnings("ignore", "RNN module weights are not part of single con
 
 def states_on_gpu(x: th.Tensor, hidden: th.Tensor, weights: tuple[th.Tensor, ...], sizes: list[int]) -> th.Tensor:
     """As `gru_sequence`; `weights`: of x, of the state, and the biases of both."""
-    if len(sizes) == 1 and x.is_cuda and th.cuda.is_current_stream_capturing():
+    if len(sizes) == 1 and capturing():
         # graphs have sequences of one step, for which cuDNN does more than a cell
         return th.gru_cell(x, hidden.contiguous(), *weights)
     if th.is_grad_enabled() and sizes[0] >= MANY:

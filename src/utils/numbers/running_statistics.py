@@ -7,6 +7,7 @@ import numpy as np
 import torch as th
 import torch.nn as nn
 
+from utils.tensors.captured import capturing
 from utils.tensors.devices import to_device
 from utils.tensors.masked_rows import mean_where
 from utils.tensors.recurrence import from_the_end
@@ -107,7 +108,7 @@ class Normaliser(nn.Module):
 
     def _scale(self) -> tuple[th.Tensor, th.Tensor]:
         """Mean and deviation; computed when the buffers have changed, as acting asks at every step."""
-        if next(iter(self._buffers.values())).is_cuda and th.cuda.is_current_stream_capturing():
+        if capturing():
             # a graph computes them at each replay, and keeps them to itself
             mean, var = self.running_mean_var()
             return mean, var.sqrt()

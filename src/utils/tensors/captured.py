@@ -3,8 +3,10 @@
 A graph repeats operations, not Python: on the same memory, in the same shapes, and without asking for a value.
 """
 
+import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch as th
@@ -22,6 +24,21 @@ warnings.filterwarnings("ignore", "This instance was constructed with capturable
 
 # function(tensors, numbers) -> tree of tensors
 Function = Callable[[list[th.Tensor], Sequence[th.Tensor]], Tree]
+_thread = threading.local()
+
+
+def capturing() -> bool:
+    """Whether what this thread computes becomes part of a graph: it is computed again at each replay."""
+    return getattr(_thread, "capturing", False)
+
+
+@contextmanager
+def _noted() -> Iterator[None]:
+    _thread.capturing = True
+    try:
+        yield
+    finally:
+        _thread.capturing = False
 
 
 class Captured:
@@ -96,6 +113,7 @@ class Captured:
             th.cuda.stream(self._stream),
             timing(None),
             th.cuda.graph(captured, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"),
+            _noted(),
         ):
             found = function(graph.tensors, graph.numbers)
         graph.outputs = map_tree(th.Tensor.detach, found)
