@@ -108,8 +108,7 @@ class Normaliser(nn.Module):
 
     def _scale(self) -> tuple[th.Tensor, th.Tensor]:
         """Mean and deviation; computed when the buffers have changed, as acting asks at every step."""
-        if capturing():
-            # a graph computes them at each replay, and keeps them to itself
+        if capturing():  # a graph computes them at each replay, and keeps them to itself
             mean, var = self.running_mean_var()
             return mean, var.sqrt()
         version = [(buffer._version, buffer.device) for buffer in self._buffers.values()]

@@ -34,6 +34,7 @@ def capturing() -> bool:
 
 @contextmanager
 def _noted() -> Iterator[None]:
+    """What this thread computes within is captured."""
     _thread.capturing = True
     try:
         yield
