@@ -4,7 +4,7 @@
 
 Networks of two hidden layers of 256, samples of 256, one thread, one environment; after the random first steps. Ours
 are ordinary runs of `src/main.py` with their records and logs. Everybody runs in turns, and the ratio is the median
-over rounds. CleanRL's script needs Gymnasium below 1.0, which `--cleanrl-packages` may hold.
+over rounds. CleanRL's script runs as in benchmarks/one_agent.py, on a Gymnasium of today.
 """
 
 import argparse
@@ -39,16 +39,15 @@ def ours(steps: int) -> float:
 def cleanrl(options: argparse.Namespace, steps: int) -> float:
     """By the times at which it prints its progress, every hundred steps."""
     script = str(options.cleanrl / "cleanrl" / "sac_continuous_action.py")
-    path = os.pathsep.join(filter(None, [options.cleanrl_packages, str(options.cleanrl)]))
-    command = [options.peer_python, script, "--env-id=Pendulum-v1", "--no-cuda", f"--learning-starts={RANDOM}"]
+    command = [options.peer_python, str(PEERS / "cleanrl_old_infos.py"), script, "--env-id=Pendulum-v1", "--no-cuda"]
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
-            [*command, f"--total-timesteps={RANDOM + steps}"],
+            [*command, f"--learning-starts={RANDOM}", f"--total-timesteps={RANDOM + steps}"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=folder,
-            env={**ONE_THREAD, "PYTHONPATH": path},
+            env={**ONE_THREAD, "PYTHONPATH": str(options.cleanrl)},
         )
         times = [time.perf_counter() for line in process.stdout if line.startswith("SPS")]
         if process.wait():
@@ -82,7 +81,6 @@ def said(command: list[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--cleanrl", type=Path, help="a checkout of CleanRL")
-    parser.add_argument("--cleanrl-packages", default="", help="a folder with packages that it gets first")
     parser.add_argument("--peer-python", help="a Python with stable-baselines3, and what CleanRL's script needs")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=2000)

@@ -12,6 +12,8 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
+from modules.fast_linear import FastLinear, stacked_linear
+
 LAST_BUT_ONE, FIRST = -2, 0
 
 
@@ -133,6 +135,7 @@ class AgentLSTMCell(_AgentCell):
 
 KINDS: dict[type, type[PerAgent]] = {
     nn.Linear: AgentLinear,
+    FastLinear: AgentLinear,
     nn.Conv1d: AgentConv,
     nn.Conv2d: AgentConv,
     nn.LayerNorm: AgentLayerNorm,
@@ -146,7 +149,7 @@ def linear(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = None) -> th
     if weight.dim() == 2:
         return F.linear(x, weight, bias)
     rows = x.reshape(-1, weight.size(0), x.size(-1)).transpose(0, 1)
-    out = th.bmm(rows, weight.mT) if bias is None else th.baddbmm(bias.unsqueeze(1), rows, weight.mT)
+    out = stacked_linear(rows, weight.mT, None if bias is None else bias.unsqueeze(1))
     return out.transpose(0, 1).reshape(*x.shape[:-1], weight.size(1))
 
 

@@ -10,6 +10,7 @@ from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.prepared import PreparedStep, through
 from modules.agents.prepared import normed as normed_rows
+from modules.fast_linear import FastLinear
 from modules.layer_norms import normed
 from utils.config.merging import with_defaults
 
@@ -27,7 +28,7 @@ class FFAgent(Agent):
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         width, hidden = args.rnn_hidden_dim, range(1, args.hidden_layers + 1)
         for i, (size, to) in enumerate(pairwise([input_shape, *[width] * len(hidden), args.n_actions]), start=1):
-            setattr(self, f"fc{i}", nn.Linear(size, to))
+            setattr(self, f"fc{i}", FastLinear(size, to))
         for i in hidden:
             setattr(self, f"norm{i}", nn.LayerNorm(width) if args.layer_norm else None)
         self._hidden = hidden

@@ -13,6 +13,7 @@ from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.cnn_agent import require_pixels
 from modules.agents.prepared import PreparedStep, through
+from modules.fast_linear import FastLinear
 from modules.initialisation import orthogonal_layer
 from modules.noisy import NoisyLinear
 from modules.pictures import convolutions, features, smallest, with_channels_first
@@ -65,13 +66,13 @@ class IQNAgent(Agent):
         )
         numbers = sum(prod(shape) for key, shape in input_shape.items() if key not in self._pictures)
         width, head = args.rnn_hidden_dim, args.head_dim
-        self.fc1 = nn.Linear(numbers, width) if numbers else None
-        self.fc2 = nn.Linear(width, width) if numbers else None
+        self.fc1 = FastLinear(numbers, width) if numbers else None
+        self.fc2 = FastLinear(width, width) if numbers else None
         size = sum(features(shape, layers) for shape in self._pictures.values()) + (width if numbers else 0)
         self.implicit = args.distribution == "implicit"
         if args.distribution == "categorical" and args.value_min >= args.value_max:
             raise ConfigError(f"value_min={args.value_min} must be below value_max={args.value_max}.")
-        self.embedding = nn.Linear(args.tau_features, size) if self.implicit else None
+        self.embedding = FastLinear(args.tau_features, size) if self.implicit else None
         # numbers that the heads give for each action
         self.outputs = 1 if self.implicit else args.quantiles
         self.advantage1, self.advantage2 = self._layer(size, head), self._layer(head, args.n_actions * self.outputs)
@@ -82,7 +83,7 @@ class IQNAgent(Agent):
     def _layer(self, inputs: int, outputs: int) -> nn.Module:
         """Of a head."""
         noise = self.args.noisy_std
-        return NoisyLinear(inputs, outputs, noise) if noise else nn.Linear(inputs, outputs)
+        return NoisyLinear(inputs, outputs, noise) if noise else FastLinear(inputs, outputs)
 
     @property
     def atoms(self) -> th.Tensor | None:

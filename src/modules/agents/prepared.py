@@ -17,9 +17,10 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.modules import module as torch_module
 
+from modules.fast_linear import FastLinear
 from modules.unshared import AgentGRUCell, AgentLayerNorm, AgentLinear
 
-SHARED = (nn.Linear, nn.GRUCell, nn.LayerNorm)
+SHARED = (nn.Linear, FastLinear, nn.GRUCell, nn.LayerNorm)
 UNSHARED = (AgentLinear, AgentGRUCell, AgentLayerNorm)
 
 

@@ -8,6 +8,7 @@ import torch as th
 import torch.nn as nn
 
 from modules.critics import REGISTRY
+from modules.fast_linear import stacked_linear
 from modules.unshared import linear_for_all, of_own_id, of_own_part
 from utils.config.merging import with_defaults
 from utils.tensors.schemes import action_fields, as_seen, observed_fields, seen_shape, shape_of, state_fields
@@ -49,14 +50,14 @@ class Layers(StackedWeights):
         """
         chosen = zip(self._chosen(self.weights, estimates), self._chosen(self.biases, estimates), strict=True)
         first, *hidden, last = [(weight.flatten(0, 1), bias.flatten(0, 1)) for weight, bias in chosen]
-        number = len(self.weights[0][estimates])
+        number = len(first[0]) // len(x)
         if behind_first:  # not in its own memory, which may be the caller's
             x = x.unflatten(2, (number, -1)).permute(2, 0, 1, 3).flatten(0, 1).relu()
         else:
-            x = _linear(x.expand(number, *x.shape).flatten(0, 1), *first).relu_()
+            x = stacked_linear(x.expand(number, *x.shape).flatten(0, 1), *first).relu_()
         for layer in hidden:
-            x = _linear(x, *layer).relu_()
-        return _linear(x, *last).unflatten(0, (number, -1))
+            x = stacked_linear(x, *layer).relu_()
+        return stacked_linear(x, *last).unflatten(0, (number, -1))
 
     def _chosen(self, group: nn.ParameterList, estimates: slice) -> list[th.Tensor]:
         return list(group) if estimates == slice(None) else [each[estimates] for each in group]
@@ -68,10 +69,6 @@ class Layers(StackedWeights):
         """
         weight, bias = (group[0][estimates].permute(1, 2, 0, 3).flatten(2) for group in (self.weights, self.biases))
         return weight, bias
-
-
-def _linear(x: th.Tensor, weight: th.Tensor, bias: th.Tensor) -> th.Tensor:
-    return th.baddbmm(bias, x, weight)
 
 
 class ActionValueCritic(nn.Module):

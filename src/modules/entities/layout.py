@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import torch as th
 
-from modules.entities.token_linear import rows_in_steps
+from modules.fast_linear import rows_in_steps
 from utils.ragged.rows import ranges
 from utils.tensors.devices import to_device
 from utils.tensors.filled_rows import filled_rows
@@ -174,7 +174,7 @@ def _rectangle(lengths: np.ndarray, pairwise: bool) -> tuple[int, int, np.ndarra
     """Rows, their width, and the place of each frame's first entity, by the cheapest way.
 
     Padded: a row for each frame, as wide as the longest. Packed: frames share rows of whole vectors, and some rows are
-    empty so that few numbers of places occur (`tokens_step`). `ROW_COST` decides; packing is only tried if it could win
+    empty so that few numbers of places occur (`rows_step`). `ROW_COST` decides; packing is only tried if it could win
     with full rows. With `pairwise` numbers, rows are as wide as the longest frame, and packing must save a fifth.
     """
     frames, longest, total = len(lengths), int(lengths.max(initial=0)), int(lengths.sum())

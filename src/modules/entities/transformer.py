@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from modules.entities.layout import Layout
 from modules.entities.relative_positions import Pairs, RelativePositions
-from modules.entities.token_linear import TokenLinear, token_linear
+from modules.fast_linear import FastLinear, fast_linear
 
 
 class Pooling(nn.Module):
@@ -22,9 +22,9 @@ class Pooling(nn.Module):
     def __init__(self, options: SimpleNamespace):
         super().__init__()
         width = options.d_model
-        self.prepool = TokenLinear(width, width)
+        self.prepool = FastLinear(width, width)
         self.kinds = [kind for kind in ("mean", "max") if kind in options.pooling]
-        self.proj = TokenLinear(len(self.kinds) * width, width)
+        self.proj = FastLinear(len(self.kinds) * width, width)
         self.resid_drop = nn.Dropout(options.resid_pdrop)
 
     def forward(self, x: th.Tensor, layout: Layout) -> th.Tensor:
@@ -58,8 +58,8 @@ class Attention(nn.Module):
     def __init__(self, options: SimpleNamespace):
         super().__init__()
         width = options.d_model
-        self.key, self.query, self.value = (TokenLinear(width, width) for _ in range(3))
-        self.proj = TokenLinear(width, width)
+        self.key, self.query, self.value = (FastLinear(width, width) for _ in range(3))
+        self.proj = FastLinear(width, width)
         self.heads, self.drop = options.n_head, options.attn_pdrop
         self.resid_drop = nn.Dropout(options.resid_pdrop)
 
@@ -79,7 +79,7 @@ class Attention(nn.Module):
     def _projected(self, x: th.Tensor) -> th.Tensor:
         """Queries, keys and values side by side, `[..., 3 * d_model]`: one product is faster than three."""
         parts = self.query, self.key, self.value
-        return token_linear(x, th.cat([part.weight for part in parts]), th.cat([part.bias for part in parts]))
+        return fast_linear(x, th.cat([part.weight for part in parts]), th.cat([part.bias for part in parts]))
 
 
 class _Three(th.autograd.Function):
@@ -125,7 +125,7 @@ class Block(nn.Module):
         self.ln1, self.ln2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.attn = Attention(options) if options.pooling is None else Pooling(options)
         self.mlp = nn.Sequential(
-            TokenLinear(width, 4 * width), nn.GELU(), TokenLinear(4 * width, width), nn.Dropout(options.resid_pdrop)
+            FastLinear(width, 4 * width), nn.GELU(), FastLinear(4 * width, width), nn.Dropout(options.resid_pdrop)
         )
 
     def forward(self, x: th.Tensor, layout: Layout, *relative: Any) -> th.Tensor:

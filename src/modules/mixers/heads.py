@@ -6,6 +6,8 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
+from modules.fast_linear import stacked_linear
+
 
 def mlp(in_dim: int, hidden: int, layers: int, out_dim: int, bias: bool = True) -> nn.Module:
     """A linear layer, or several with rectifiers between them; `bias`: whether the last one has one."""
@@ -23,7 +25,7 @@ def all_heads(heads: nn.ModuleList, inputs: th.Tensor) -> th.Tensor:
     x = x.view(len(inputs), len(first), -1).transpose(0, 1)
     for layers in others:
         weight, bias = th.stack([layer.weight for layer in layers]).transpose(1, 2), _biases(layers, th.stack)
-        x = th.bmm(F.relu(x), weight) if bias is None else th.baddbmm(bias.unsqueeze(1), F.relu(x), weight)
+        x = stacked_linear(F.relu(x), weight, None if bias is None else bias.unsqueeze(1))
     return x
 
 

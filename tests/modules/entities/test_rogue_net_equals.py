@@ -15,7 +15,7 @@ import pytest
 import torch as th
 
 from entity_frames import allowed, net_inputs
-from modules.entities import token_linear
+from modules import fast_linear
 from modules.entities.embedding import InputNorm
 from modules.entities.rogue_net import RogueNet
 from rogue_net_cases import CASES, frames, names_digest, norm_rows, weights
@@ -44,8 +44,9 @@ def originals(request, tmp_path_factory):
 def linear_layers(request, monkeypatch):
     """Whose kernels compute the transformer's linear layers; these few tokens would leave all to torch's."""
     if request.param == "oneDNN":
-        monkeypatch.setattr(token_linear, "LEAST_WORK", 0)
-        monkeypatch.setattr(token_linear, "tokens_step", lambda tokens: 1)
+        monkeypatch.setattr(fast_linear, "_FASTER", True)
+        monkeypatch.setattr(fast_linear, "LEAST_WORK", 0)
+        monkeypatch.setattr(fast_linear, "rows_step", lambda tokens: 1)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
