@@ -100,7 +100,8 @@ def test_the_game_of_entities_is_the_same_one():
 
 @pytest.mark.slow
 def test_a_plain_learner_of_the_users_passes():
-    assert verdicts("iql", ORDER, learner="Plain") == dict.fromkeys(GAMES, PASSED)
+    games = ["delay", "joint"]
+    assert verdicts("iql", games, learner="Plain") == dict.fromkeys(games, PASSED)
 
 
 @pytest.mark.slow

@@ -48,15 +48,15 @@ def _measured(tmp_path, *words):
 
 
 def test_a_preset_that_fails_is_reported_and_ends_nothing_else(tmp_path):
-    words = ["--presets", "coma", "vdn", "qmix", "td3", "enn_ppo", "linesight", "--seconds", "0.05"]
+    words = ["--presets", "coma", "vdn", "qmix", "td3", "--seconds", "0.05"]
     code, printed, found = _measured(tmp_path, *words)
     assert code == 1
     assert {row["preset"]: row["trains"] for row in found["presets"]} == {
         "coma": "RuntimeError: the card is full",
         "vdn": "its process ended with exit code 3: no kernel",
-        **dict.fromkeys(("qmix", "td3", "enn_ppo", "linesight"), "OK"),
+        **dict.fromkeys(("qmix", "td3"), "OK"),
     }
-    assert "4 of 6 presets trained." in printed
+    assert "2 of 4 presets trained." in printed
     rates = {row["run"]: row["cpu"] for row in found["runs"]}
     assert {"ippo 2s3z", "qmix_fast 8m", "sac_discrete 3m", "pqn_vdn 8m", "iqn_race_pictures"} <= rates.keys()
     assert rates["ippo 2s3z"] > 2

@@ -16,12 +16,12 @@ from gpu_runs import (
     trained_with_children,
     waits_and_sends,
 )
-from small_training import one_of_each_choice
+from small_training import one_of_each_part
 
 pytestmark = pytest.mark.slow
 
-# what acts, learns and keeps experience in each way that there is
-PRESETS = one_of_each_choice("share_params")
+# what acts, learns and keeps experience, each part of it in some preset
+PRESETS = one_of_each_part("share_params")
 KINDS = ["qmix", "coma", "ippo", "sac_discrete", "iqn", "enn_ppo"]
 
 
@@ -241,26 +241,21 @@ PERMUTED = Most(rest=(1, 13))
 # each turn sends the random numbers of its policy's steps
 TRANSITIONS_IN_TURN = Most(decision=(1, 2.25), update=(0, 4))
 COUNTS = {
-    **dict.fromkeys(("td3", "ddpg_mujoco", "matd3", "facmac", "iddpg", "omar"), ONE_STEP),
-    **dict.fromkeys(("sac", "sac_mujoco", "tqc", "crossq", "masac", "isac", "sac_cql", "implicit_q"), ONE_STEP),
-    **dict.fromkeys(("c51", "linesight"), KEEPS_BEST),
-    **dict.fromkeys(("ippo", "mappo", "mappo_mpe", "generalist", "mat", "mat_dec", "commformer"), MINIBATCHES),
-    **dict.fromkeys(("pymarlzoo_mat_dec", "pymarlzoo_commformer"), MINIBATCHES),
-    **dict.fromkeys(("ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),
-    **{f"epymarl_{name}": MINIBATCHES for name in ("ippo", "ippo_ns", "mappo", "mappo_ns")},
-    **dict.fromkeys(("ippo_smac", "pymarl2_ippo", "pymarlzoo_happo"), TWO_NETWORKS),
+    **dict.fromkeys(("td3", "omar", "sac", "tqc", "crossq", "sac_cql", "implicit_q"), ONE_STEP),
+    "linesight": KEEPS_BEST,
+    **dict.fromkeys(("ippo", "mappo", "generalist", "mat", "mat_dec", "commformer"), MINIBATCHES),
+    **dict.fromkeys(("pymarlzoo_mat_dec", "pymarlzoo_commformer", "ppo", "pqn_vdn"), MINIBATCHES),
+    **dict.fromkeys(("pymarl2_ippo", "pymarlzoo_happo"), TWO_NETWORKS),
     # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one
     "enn_ppo": Most(decision=(2, 10.4), update=(0, 37)),
-    **dict.fromkeys(("ia2c", "maa2c", "vmix", "commnet", "tarmac", "ic3net"), Most(update=(0, 4))),
+    **dict.fromkeys(("ia2c", "commnet", "tarmac", "ic3net"), Most(update=(0, 4))),
     **dict.fromkeys(("hpn_vdn", "deepset_qmix", "gnn_qmix", "asn_qmix"), FOUR_SAMPLES),
     "pymarl3_vdn_DA": PERMUTED,
     **dict.fromkeys(("hatd3", "hasac"), TRANSITIONS_IN_TURN),
-    **dict.fromkeys(("happo", "hatrpo", "haa2c", "trpo"), IN_TURN),
+    **dict.fromkeys(("happo", "hatrpo", "trpo"), IN_TURN),
 }
 # fewer updates of what takes long
 CHANGED = {name: {"updates_per_rollout": 1} for name in ("refil", "transf_qmix", "pymarlzoo_emc")}
-# with PyMARL2's 1e-8, RMSprop amplifies rounding, on some processors beyond a thousandth (as in test_pymarl2_equals.py)
-CHANGED["pymarl2_dop"] = {"optim_eps": 0.00001}
 
 
 @pytest.mark.parametrize("algorithm", PRESETS)

@@ -14,6 +14,7 @@ from cli.compose import compose_config
 from cli.statistics import is_described
 from components.sampling import REGISTRY as transforms
 from components.sampling.listed import listed_names
+from covering import covering
 from envs import REGISTRY as environments
 from envs.contract.declarations import spec_of
 from experiment.assembly import assemble
@@ -106,6 +107,17 @@ def one_of_each_choice(*keys):
     for name in sorted(config_names("algs"), key=len):
         found.setdefault(choice_of_parts(name, *keys), name)
     return sorted(found.values())
+
+
+def one_of_each_part(*keys):
+    """A few presets with every part that any has, and each learner with its controllers, buffers and critics."""
+
+    def parts(name):
+        config = preset_on_lbf(name)
+        found = {(key, config.get(key)) for key in (*REGISTRIES, *keys) if key not in ("env", "runner")}
+        return found | {(config["learner"], key, config.get(key)) for key in ("mac", "buffer", "critic")}
+
+    return sorted(covering(sorted(config_names("algs"), key=len), parts))
 
 
 def suited(config, settings):
