@@ -14,6 +14,8 @@ import torch.nn.functional as F
 
 # With fewer multiplications, a call of oneDNN's costs more than it saves
 LEAST_WORK = 2_000_000
+# Of numbers of rows that may be any, only multiples of it: these occur again, or seldom
+SOME = 32
 # layers of one stack, of which one after another takes less time than all in one product of MKL's
 FEW_LAYERS = 8
 # numbers that a processor multiplies at once, at most; and rows, of which fewer are not worth another order
@@ -21,9 +23,10 @@ LANES, FEW_ROWS = 16, 64
 
 
 def rows_step(rows: int) -> int:
-    """A power of 2 between 1/64 and 1/128 of so many rows, 16 at least: oneDNN does multiples of it only.
+    """A power of 2 between 1/64 and 1/128 of so many rows, 16 at least.
 
-    It compiles a kernel for each number of rows. That pays for numbers that occur again, so few should occur.
+    oneDNN compiles a kernel for each number of rows. That pays for numbers that occur again, so few should occur: who
+    can, makes them multiples of this.
     """
     return max(16, 1 << max(0, rows.bit_length() - 7))
 
@@ -44,7 +47,7 @@ class FastLinear(nn.Linear):
 
 def fast_linear(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None) -> th.Tensor:
     """`F.linear`, `[..., in]` -> `[..., out]`, equal but for rounding."""
-    if _by_onednn(x, weight, x.numel() // weight.shape[1]):
+    if _by_onednn(x.shape[:-1].numel(), weight.numel(), x, weight):
         return _Layer.apply(x, weight, bias)
     return F.linear(x, weight, bias)
 
@@ -58,7 +61,7 @@ def stacked_linear(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = Non
     layers, rows, outputs = len(x), x.size(1), weight.size(2)
     if not x.is_cpu or th.jit.is_tracing():
         return _sums(x, weight, bias)
-    if layers <= FEW_LAYERS and _by_onednn(x, weight, rows, layers):
+    if layers <= FEW_LAYERS and _by_onednn(rows, weight.numel() // layers, x, weight):
         return _Stack.apply(x, weight, bias)
     if rows < FEW_ROWS or outputs % LANES == 0 or outputs == layers == 1:
         return _sums(x, weight, bias)
@@ -66,6 +69,24 @@ def stacked_linear(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = Non
         return _sums(weight.mT, x.mT, None if bias is None else bias.mT).mT
     out = (x * weight.mT).sum(2, keepdim=True)
     return out if bias is None else out + bias
+
+
+def linear_into(out: th.Tensor, x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = None) -> None:
+    """`fast_linear` of rows `[N, in]` without gradients, into the memory of `out`, `[N, out]`."""
+    if _by_onednn(len(x), weight.numel(), x, weight):
+        out.copy_(_product(x, weight, bias))
+    elif bias is None:
+        th.mm(x, weight.t(), out=out)
+    else:
+        th.addmm(bias, x, weight.t(), out=out)
+
+
+def sum_of_products(a: th.Tensor, b: th.Tensor) -> th.Tensor:
+    """`a.T @ b` of `[rows, A]` and `[rows, B]`; torch's own where gradients of it are wanted."""
+    if th.is_grad_enabled() or not _by_onednn(len(a), a.size(1) * b.size(1), a, b):
+        return a.t() @ b
+    # the operator copies its first operand: let it be the narrower
+    return _product(a.t(), b.t()) if a.size(1) < b.size(1) else _product(b.t(), a.t()).t()
 
 
 def _sums(left: th.Tensor, right: th.Tensor, added: th.Tensor | None) -> th.Tensor:
@@ -90,13 +111,14 @@ _OPERATOR = _operator()
 _FASTER = _is_faster()
 
 
-def _by_onednn(x: th.Tensor, weight: th.Tensor, rows: int, layers: int = 1) -> bool:
+def _by_onednn(rows: int, times: int, x: th.Tensor, y: th.Tensor) -> bool:
+    """Whether it multiplies these, which takes so many multiplications for each of the rows."""
     return bool(
         x.is_cpu
         and not th.jit.is_tracing()  # a file for other programs
-        and rows * weight.numel() >= LEAST_WORK * layers
-        and x.dtype == weight.dtype == th.float32
-        and rows % rows_step(rows) == 0
+        and rows * times >= LEAST_WORK
+        and x.dtype == y.dtype == th.float32
+        and rows % min(rows_step(rows), SOME) == 0
         and _FASTER
         and _OPERATOR is not None
         and th.backends.mkldnn.enabled
@@ -106,7 +128,12 @@ def _by_onednn(x: th.Tensor, weight: th.Tensor, rows: int, layers: int = 1) -> b
 
 
 def _product(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = None) -> th.Tensor:
-    return _OPERATOR(x, weight, bias, "none", [], "")
+    return _OPERATOR(_dense(x), _dense(weight), bias, "none", [], "")
+
+
+def _dense(matrix: th.Tensor) -> th.Tensor:
+    """Without gaps between rows or columns, with which oneDNN may take a thousand times as long."""
+    return matrix if matrix.is_contiguous() or matrix.mT.is_contiguous() else matrix.contiguous()
 
 
 class _Layer(th.autograd.Function):
@@ -122,7 +149,7 @@ class _Layer(th.autograd.Function):
         rows, x = gradient.flatten(0, -2), x.flatten(0, -2)
         return (
             _gradient_of_rows(gradient, weight) if of_x else None,
-            _sum_of_products(rows, x) if of_weight else None,
+            sum_of_products(rows, x) if of_weight else None,
             rows.sum(0) if of_bias else None,
         )
 
@@ -140,7 +167,7 @@ class _Stack(th.autograd.Function):
         of_x, of_weight, of_bias = ctx.needs_input_grad
         return (
             th.stack([_gradient_of_rows(*layer) for layer in zip(gradient, weight.mT, strict=True)]) if of_x else None,
-            th.stack([_sum_of_products(*layer) for layer in zip(x, gradient, strict=True)]) if of_weight else None,
+            th.stack([sum_of_products(*layer) for layer in zip(x, gradient, strict=True)]) if of_weight else None,
             gradient.sum(1, keepdim=True) if of_bias else None,
         )
 
@@ -148,10 +175,3 @@ class _Stack(th.autograd.Function):
 def _gradient_of_rows(gradient: th.Tensor, weight: th.Tensor) -> th.Tensor:
     """`gradient @ weight`; torch's own where gradients of it are wanted, too."""
     return gradient @ weight if th.is_grad_enabled() else _product(gradient, weight.t().contiguous())
-
-
-def _sum_of_products(a: th.Tensor, b: th.Tensor) -> th.Tensor:
-    """`a.T @ b` of `[rows, A]` and `[rows, B]`. The operator copies its first operand: let it be the narrower."""
-    if th.is_grad_enabled():
-        return a.t() @ b
-    return _product(a.t(), b.t()) if a.shape[1] < b.shape[1] else _product(b.t(), a.t()).t()

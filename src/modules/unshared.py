@@ -12,7 +12,7 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
-from modules.fast_linear import FastLinear, stacked_linear
+from modules.fast_linear import FastLinear, fast_linear, stacked_linear
 
 LAST_BUT_ONE, FIRST = -2, 0
 
@@ -147,7 +147,7 @@ KINDS: dict[type, type[PerAgent]] = {
 def linear(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = None) -> th.Tensor:
     """`F.linear`; with weights of each agent, `[n, out, in]`, of rows that belong to them."""
     if weight.dim() == 2:
-        return F.linear(x, weight, bias)
+        return fast_linear(x, weight, bias)
     rows = x.reshape(-1, weight.size(0), x.size(-1)).transpose(0, 1)
     out = stacked_linear(rows, weight.mT, None if bias is None else bias.unsqueeze(1))
     return out.transpose(0, 1).reshape(*x.shape[:-1], weight.size(1))
@@ -163,7 +163,7 @@ def linear_of_rows(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None, axis
 def linear_for_all(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = None) -> th.Tensor:
     """What all agents share, `[..., I]`, through the weights of all or of each: `[..., 1 or n, out]`."""
     if weight.dim() == 2:
-        return F.linear(x, weight, bias).unsqueeze(-2)
+        return fast_linear(x, weight, bias).unsqueeze(-2)
     out = th.einsum("...i,noi->...no", x, weight)
     return out if bias is None else out + bias
 

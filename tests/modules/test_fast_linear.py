@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from modules import fast_linear as module
 from modules.entities.layout import Entities, Layout
 from modules.entities.transformer import Block
-from modules.fast_linear import FastLinear, fast_linear, rows_in_steps, rows_step, stacked_linear
+from modules.fast_linear import (
+    FastLinear,
+    fast_linear,
+    linear_into,
+    rows_in_steps,
+    rows_step,
+    stacked_linear,
+    sum_of_products,
+)
 
 # 4096 * 24 * 40 multiplications
 TOKENS, IN, OUT = 4096, 24, 40
@@ -105,6 +113,30 @@ def test_layers_of_a_stack_are_those_of_linear(number, rows, into, out, stored_a
     for gradient, right in zip(found, th.autograd.grad((expected * weights).sum(), exact), strict=True):
         assert gradient.shape == right.shape
         assert (gradient - right).norm() < 1e-5 * (1 + right.norm())
+
+
+@needs_onednn
+def test_onednn_gets_no_matrix_with_gaps(monkeypatch):
+    """Where the columns of wider weights are used, it takes a thousand times as long."""
+    given, own = [], module._OPERATOR
+    monkeypatch.setattr(module, "_OPERATOR", lambda *all_: given.extend(all_[:2]) or own(*all_))
+    x, weight, bias = _tensors(into=2 * IN)
+    y = fast_linear(x[:, IN:], weight[:, IN:], bias)
+    th.autograd.grad(y, (x, weight, bias), th.ones(TOKENS, 2 * OUT)[:, OUT:])
+    assert len(given) == 6
+    assert all(matrix.is_contiguous() or matrix.t().is_contiguous() for matrix in given)
+
+
+@pytest.mark.parametrize("rows", [TOKENS, 100])
+def test_products_into_memory(rows):
+    """As of the cells of recurrent networks."""
+    x, weight, bias = (tensor.detach() for tensor in _tensors(rows))
+    for added in (bias, None):
+        out = th.empty(rows, 2 * OUT)[:, :OUT]
+        linear_into(out, x, weight, added)
+        assert th.allclose(out, F.linear(x, weight, added), atol=1e-4)
+    with th.no_grad():
+        assert th.allclose(sum_of_products(x, out), x.t() @ out, atol=1e-2)
 
 
 @needs_onednn

@@ -4,6 +4,7 @@ import torch as th
 import torch.nn as nn
 
 from modules.agents.gru_on_gpu import states_on_gpu
+from modules.fast_linear import linear_into, sum_of_products
 from modules.unshared import AgentGRUCell
 
 # Rows of a block of steps: the gates of 64 hidden units are then 400 kB, which fits a core's cache
@@ -85,7 +86,7 @@ def _states(x, hidden, w_ih, w_hh, b_ih, b_hh, sizes, gates, from_h) -> th.Tenso
     h = hidden
     for steps, rows in _blocks(sizes):
         here = rows if kept else slice(0, rows.stop - rows.start)
-        th.addmm(b_rzn, x[rows], w_i, out=gates[here])
+        linear_into(gates[here], x[rows], w_i.t(), b_rzn)
         from_h[here] = b_hn
         r, z, n_gate = gates[here].split(size, dim=1)
         of_step = [sizes[t] for t in steps]
@@ -157,10 +158,10 @@ class _GRUSequence(th.autograd.Function):
                 before = before_t
             else:
                 th.cat([state_before[t][: sizes[t]] for t in steps], out=before)
-            d_w_hh.addmm_(d.t(), before)
+            d_w_hh += sum_of_products(d, before)
             d_b_hn += d[:, n].sum(0)
             d[:, n] = d_n_x
-            th.mm(d, w_ih, out=d_x[rows])
-            d_w_ih.addmm_(d.t(), x[rows])
+            linear_into(d_x[rows], d, w_ih.t())
+            d_w_ih += sum_of_products(d, x[rows])
             d_b_ih += d.sum(0)
         return d_x, d_hidden, d_w_ih, d_w_hh, d_b_ih, th.cat([d_b_ih[rz], d_b_hn]), None

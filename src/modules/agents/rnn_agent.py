@@ -11,6 +11,7 @@ from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
 from modules.agents.prepared import GRUStep, PreparedStep, through
 from modules.agents.prepared import normed as normed_rows
+from modules.fast_linear import FastLinear
 from modules.initialisation import orthogonal_layer
 from modules.layer_norms import layer_norms, normed
 from utils.config.merging import with_defaults
@@ -27,10 +28,10 @@ class RNNAgent(Agent):
     def __init__(self, input_shape: int, args):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.fc1 = nn.Linear(input_shape, args.rnn_hidden_dim)
-        layer = nn.GRUCell if args.use_rnn else nn.Linear
+        self.fc1 = FastLinear(input_shape, args.rnn_hidden_dim)
+        layer = nn.GRUCell if args.use_rnn else FastLinear
         self.rnn: Any = layer(args.rnn_hidden_dim, args.rnn_hidden_dim)
-        self.fc2: Any = nn.Linear(args.rnn_hidden_dim, args.n_actions)
+        self.fc2: Any = FastLinear(args.rnn_hidden_dim, args.n_actions)
         self.norm1, self.norm2 = layer_norms(args.rnn_hidden_dim, self._normalised())
         self.layer_norm = nn.LayerNorm(args.rnn_hidden_dim) if args.use_layer_norm else None
         self.initialise()

@@ -9,6 +9,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.critics import REGISTRY
+from modules.fast_linear import FastLinear
 from modules.unshared import linear, linear_for_all, of_own_id, of_own_part, unshare
 from utils.config.merging import with_defaults
 
@@ -37,9 +38,9 @@ class COMACritic(nn.Module):
 
         self._sees_last = args.critic_last_actions is not False
         width = args.critic_hidden_dim
-        self.fc1 = nn.Linear(self._get_input_shape(scheme), width)
-        self.fc2 = nn.Linear(width, width)
-        self.fc3 = nn.Linear(width, self.n_actions)
+        self.fc1 = FastLinear(self._get_input_shape(scheme), width)
+        self.fc2 = FastLinear(width, width)
+        self.fc3 = FastLinear(width, self.n_actions)
         if not args.share_critic_params:
             unshare(self, self.n_agents, "critics")
 

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from modules.critics import REGISTRY
 from modules.critics.coma import taken_and_last
+from modules.fast_linear import FastLinear
 from modules.unshared import linear, linear_for_all, of_own_id, of_own_part, unshare
 from utils.config.merging import with_defaults
 from utils.tensors.schemes import shape_of
@@ -29,9 +30,9 @@ class JointActionCritic(nn.Module):
         self._seen = [True, args.critic_own_obs, args.critic_last_actions is True, args.critic_agent_id, True]
         self._sizes = list(compress(sizes, self._seen))
         width = args.critic_hidden_dim
-        self.fc1 = nn.Linear(sum(self._sizes), width)
-        self.fc2 = nn.Linear(width, width)
-        self.fc3 = nn.Linear(width, 1)
+        self.fc1 = FastLinear(sum(self._sizes), width)
+        self.fc2 = FastLinear(width, width)
+        self.fc3 = FastLinear(width, 1)
         if not args.share_critic_params:
             unshare(self, self.n_agents, "critics")
 

@@ -7,6 +7,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.critics import REGISTRY
+from modules.fast_linear import FastLinear
 from modules.mixers.heads import mlp
 from utils.config.merging import with_defaults
 from utils.tensors.schemes import shape_of
@@ -25,7 +26,7 @@ class JointPoliciesCritic(nn.Module):
         state, hidden, embed = prod(shape_of(scheme["state"])), args.hypernet_embed_dim, args.lica_mixing_embed_dim
         self.hyper_w_1 = mlp(state, hidden, 2, embed * args.n_agents * args.n_actions)
         self.hyper_w_final = mlp(state, hidden, 2, embed)
-        self.hyper_b_1 = nn.Linear(state, embed)
+        self.hyper_b_1 = FastLinear(state, embed)
         self.hyper_b_2 = mlp(state, hidden, 2, 1)
 
     def forward(self, policies: th.Tensor, states: th.Tensor) -> th.Tensor:
@@ -46,9 +47,9 @@ class OwnPoliciesCritic(nn.Module):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         seen = prod(shape_of(scheme["obs"])) + args.n_agents * args.critic_agent_id
-        self.fc1 = nn.Linear(seen + args.n_actions, args.critic_hidden_dim)
-        self.fc2 = nn.Linear(args.critic_hidden_dim, args.critic_hidden_dim)
-        self.fc3 = nn.Linear(args.critic_hidden_dim, 1)
+        self.fc1 = FastLinear(seen + args.n_actions, args.critic_hidden_dim)
+        self.fc2 = FastLinear(args.critic_hidden_dim, args.critic_hidden_dim)
+        self.fc3 = FastLinear(args.critic_hidden_dim, 1)
 
     def forward(self, policies: th.Tensor, obs: th.Tensor) -> th.Tensor:
         """Probabilities `[B, T, n, A]` and observations `[B, T, n, *O]` -> values `[B, T, n]`."""

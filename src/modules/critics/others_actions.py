@@ -6,6 +6,7 @@ import torch.nn.functional as F
 
 from modules.critics import REGISTRY
 from modules.critics.team_inputs import TeamInputs
+from modules.fast_linear import FastLinear
 from modules.initialisation import orthogonal
 from modules.unshared import linear, linear_for_all, unshare
 from utils.config.merging import with_defaults
@@ -42,9 +43,9 @@ class OthersActionsCritic(nn.Module):
         self._inputs = TeamInputs(scheme, args, args.critic_agent_id and args.pac_agent_id)
         self._sizes = [*self._inputs.sizes, n_actions * others]
         width = args.critic_hidden_dim
-        self.fc1 = nn.Linear(sum(self._sizes), width)
-        self.fc2 = nn.Linear(width, width)
-        self.fc3 = nn.Linear(width, n_actions)
+        self.fc1 = FastLinear(sum(self._sizes), width)
+        self.fc2 = FastLinear(width, width)
+        self.fc3 = FastLinear(width, n_actions)
         if not args.share_critic_params:
             unshare(self, self.n_agents, "critics")
         if args.orthogonal_init:

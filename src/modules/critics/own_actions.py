@@ -8,6 +8,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.critics import REGISTRY
+from modules.fast_linear import FastLinear
 from modules.unshared import linear, linear_for_all, of_own_id, unshare
 from utils.config.merging import with_defaults
 from utils.tensors.schemes import shape_of
@@ -26,10 +27,10 @@ class OwnActionsCritic(nn.Module):
         width = args.critic_hidden_dim
         ids = args.n_agents * args.critic_agent_id
         self._sizes = [prod(shape_of(scheme["state"])), prod(shape_of(scheme["obs"])), ids]
-        self.fc1 = nn.Linear(sum(self._sizes), width)
-        self.fc2 = nn.Linear(width, width)
-        self.fc_v = nn.Linear(width, 1)
-        self.fc3 = nn.Linear(width, args.n_actions)
+        self.fc1 = FastLinear(sum(self._sizes), width)
+        self.fc2 = FastLinear(width, width)
+        self.fc_v = FastLinear(width, 1)
+        self.fc3 = FastLinear(width, args.n_actions)
         if not args.share_critic_params:
             unshare(self, args.n_agents, "critics")
 

@@ -9,6 +9,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.critics import REGISTRY
+from modules.fast_linear import FastLinear
 from modules.initialisation import orthogonal, orthogonal_layer
 from modules.layer_norms import layer_norms, normed
 from modules.unshared import linear, linear_for_all, of_own_id, unshare
@@ -68,9 +69,9 @@ class ValueCritic(nn.Module):
 
     def _build_layers(self, inputs: int, width: int) -> None:
         normalised, recurrent = self.args.critic_layer_norm, self.args.critic_rnn
-        self.fc1 = nn.Linear(inputs, width)
-        self.fc2 = nn.Linear(width, width)
-        self.fc3 = nn.Linear(width, 1)
+        self.fc1 = FastLinear(inputs, width)
+        self.fc2 = FastLinear(width, width)
+        self.fc3 = FastLinear(width, 1)
         self.norm1, self.norm2 = layer_norms(width, normalised)
         self.rnn = nn.GRUCell(width, width) if recurrent else None
         self.norm3 = nn.LayerNorm(width) if recurrent and normalised else nn.Identity()
@@ -173,9 +174,9 @@ class OwnRNNCritic(ValueCritic):
     own_last_actions = True
 
     def _build_layers(self, inputs: int, width: int) -> None:
-        self.fc1 = nn.Linear(inputs, width)
+        self.fc1 = FastLinear(inputs, width)
         self.rnn = nn.GRUCell(width, width)
-        self.fc2 = nn.Linear(width, 1)
+        self.fc2 = FastLinear(width, 1)
         self.layer_norm = nn.LayerNorm(width) if self.args.critic_layer_norm else None
 
     def _initialise(self) -> None:

@@ -4,6 +4,8 @@ import numpy as np
 import torch as th
 import torch.nn as nn
 
+from modules.fast_linear import FastLinear
+
 
 class CentralMixer(nn.Module):
     """Q*(s, u) = f(s, Q_1, ..., Q_n) + V(s): any function of the agents' values, not only monotonic ones (section 5).
@@ -17,9 +19,9 @@ class CentralMixer(nn.Module):
         in_dim, hidden = self.state_dim + args.n_agents, args.central_mixing_embed_dim
         layers: list[nn.Module] = []
         for width in (in_dim, hidden, hidden):
-            layers += [nn.Linear(width, hidden), nn.ReLU()]
-        self.net = nn.Sequential(*layers, nn.Linear(hidden, 1))
-        self.V = nn.Sequential(nn.Linear(self.state_dim, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+            layers += [FastLinear(width, hidden), nn.ReLU()]
+        self.net = nn.Sequential(*layers, FastLinear(hidden, 1))
+        self.V = nn.Sequential(FastLinear(self.state_dim, hidden), nn.ReLU(), FastLinear(hidden, 1))
 
     def forward(self, agent_qs: th.Tensor, states: th.Tensor) -> th.Tensor:
         """Values `[B, T, n]` and states `[B, T, S]` -> `[B, T, 1]`."""

@@ -5,6 +5,7 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
+from modules.fast_linear import FastLinear
 from modules.mixers import REGISTRY
 from modules.mixers.heads import mlp
 from utils.config.merging import with_defaults
@@ -26,17 +27,17 @@ class QMixer(nn.Module):
 
         self.hyper_w_1 = self._hypernet(self.embed_dim * self.n_agents)
         self.hyper_w_final = self._hypernet(self.embed_dim)
-        self.hyper_b_1 = nn.Linear(self.state_dim, self.embed_dim)
+        self.hyper_b_1 = FastLinear(self.state_dim, self.embed_dim)
         # V(s) takes the place of a bias of the last layer
-        self.V = nn.Sequential(nn.Linear(self.state_dim, self.embed_dim), nn.ReLU(), nn.Linear(self.embed_dim, 1))
+        self.V = nn.Sequential(FastLinear(self.state_dim, self.embed_dim), nn.ReLU(), FastLinear(self.embed_dim, 1))
 
     def _hypernet(self, out_dim: int) -> nn.Module:
         layers = self.args.hypernet_layers
         if layers == 1:
-            return nn.Linear(self.state_dim, out_dim)
+            return FastLinear(self.state_dim, out_dim)
         if layers == 2:
             hidden = self.args.hypernet_embed
-            return nn.Sequential(nn.Linear(self.state_dim, hidden), nn.ReLU(), nn.Linear(hidden, out_dim))
+            return nn.Sequential(FastLinear(self.state_dim, hidden), nn.ReLU(), FastLinear(hidden, out_dim))
         raise ValueError(f"hypernet_layers is 1 or 2, not {layers}")
 
     def forward(self, agent_qs: th.Tensor, states: th.Tensor) -> th.Tensor:
@@ -65,7 +66,7 @@ class NMixer(nn.Module):
         self.state_dim = int(np.prod(args.state_shape))
         hidden, embed = args.hypernet_embed, args.mixing_embed_dim
         self.hyper_w1 = mlp(self.state_dim, hidden, 2, args.n_agents * embed)
-        self.hyper_b1 = nn.Sequential(nn.Linear(self.state_dim, embed))
+        self.hyper_b1 = nn.Sequential(FastLinear(self.state_dim, embed))
         self.hyper_w2 = mlp(self.state_dim, hidden, 2, embed)
         self.hyper_b2 = mlp(self.state_dim, embed, 2, 1)
 

@@ -4,6 +4,7 @@ import numpy as np
 import torch as th
 import torch.nn as nn
 
+from modules.fast_linear import FastLinear
 from modules.mixers import REGISTRY
 from utils.config.merging import with_defaults
 
@@ -30,7 +31,7 @@ class QTranBase(nn.Module):
         self.Q = self._joint_network(encoding_dim)
         self.V = self._value_network(self.state_dim)
         self.action_encoding = nn.Sequential(
-            nn.Linear(encoding_dim, encoding_dim), nn.ReLU(), nn.Linear(encoding_dim, encoding_dim)
+            FastLinear(encoding_dim, encoding_dim), nn.ReLU(), FastLinear(encoding_dim, encoding_dim)
         )
 
     def _joint_network(self, encoding_dim: int) -> nn.Sequential:
@@ -41,10 +42,10 @@ class QTranBase(nn.Module):
         return self._value_network(self.state_dim + of_actions)
 
     def _value_network(self, in_dim: int, out_dim: int = 1) -> nn.Sequential:
-        layers = [nn.Linear(in_dim, self.embed_dim), nn.ReLU()]
+        layers = [FastLinear(in_dim, self.embed_dim), nn.ReLU()]
         for _ in range({"small": 1, "big": 2}[self.args.network_size]):
-            layers += [nn.Linear(self.embed_dim, self.embed_dim), nn.ReLU()]
-        return nn.Sequential(*layers, nn.Linear(self.embed_dim, out_dim))
+            layers += [FastLinear(self.embed_dim, self.embed_dim), nn.ReLU()]
+        return nn.Sequential(*layers, FastLinear(self.embed_dim, out_dim))
 
     def forward(self, batch, hidden_states: th.Tensor, actions: th.Tensor | None = None):
         """Values of the joint actions of `batch`, or of `actions`.
