@@ -3,6 +3,7 @@
 import pytest
 import torch as th
 
+from modules import fast_linear
 from modules.agents import gru_on_gpu, gru_sequence
 from modules.agents.gru_on_gpu import GRUOnGPU, states_on_gpu
 
@@ -48,6 +49,23 @@ def test_states_and_gradients_are_the_cells(block_rows, sizes, monkeypatch):
     found = gru_sequence.gru_sequence(cell, x, sizes, hidden)
     expected = _sequence_by_sequence(cell, x, sizes, hidden)
     th.testing.assert_close(*(_with_gradients(states, x, hidden, cell) for states in (found, expected)))
+
+
+@pytest.mark.skipif(fast_linear._OPERATOR is None, reason="this torch is without oneDNN's operator")
+@pytest.mark.parametrize("sizes", SIZES)
+def test_with_products_of_onednns_they_are_the_cells(sizes, monkeypatch):
+    """The gates from the inputs in each block, and there the gradients of inputs and of both weights."""
+    asked, own = [], fast_linear._OPERATOR
+    monkeypatch.setattr(fast_linear, "_OPERATOR", lambda *all_: asked.append(all_) or own(*all_))
+    monkeypatch.setattr(fast_linear, "_FASTER", True)
+    monkeypatch.setattr(fast_linear, "LEAST_WORK", 0)
+    monkeypatch.setattr(fast_linear, "SOME", 1)
+    cell, x, hidden = _inputs(sizes, th.float32)
+    found = gru_sequence.gru_sequence(cell, x, sizes, hidden)
+    expected = _sequence_by_sequence(cell, x, sizes, hidden)
+    exact = [_with_gradients(states.double(), x, hidden, cell) for states in (found, expected)]
+    th.testing.assert_close(*exact, rtol=1e-4, atol=1e-5)
+    assert len(asked) == 4
 
 
 @pytest.mark.parametrize("sizes", SIZES)
