@@ -20,15 +20,9 @@ from experiment.loop import TrainingLoop
 from experiment.state import RunState
 from learners import REGISTRY as learners
 from records.logger import Logger
-from small_training import (
-    needs_continuous_actions,
-    needs_meaning,
-    one_of_each_choice,
-    preset_of,
-    sees_entities,
-    suited,
-)
+from small_training import needs_continuous_actions, needs_meaning, preset_of, sees_entities, suited
 from trees import differences
+from utils.config.merging import config_names
 from utils.numbers.random_streams import seed_everything
 from utils.processes.stop_signals import StopSignals
 from utils.timing import timed
@@ -135,15 +129,12 @@ def put_records(journal, kept):
 @pytest.mark.parametrize(
     ("preset", "others"),
     [
-        *(pytest.param(name, {}, id=name) for name in one_of_each_choice("share_params")),
+        *(pytest.param(name, {}, id=name) for name in config_names("algs")),
         pytest.param("vdn", {"agent": "noisy_rnn"}, id="vdn noisy_rnn"),
     ],
 )
 def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset, others):
-    """In a run of another seed, which takes over the state after five rollouts; the episodes kept have a journal.
-
-    Presets that differ in numbers only are left out.
-    """
+    """In a run of another seed, which takes over the state after five rollouts; the episodes kept have a journal."""
     config = compose_config(preset, "two_step").config
     on_policy = learners.entry(config["learner"]).traits.get("on_policy")
     changes = {"buffer_size": 2 if on_policy else 6, "batch_size_run": 1 if config["runner"] == "episode" else 2}
