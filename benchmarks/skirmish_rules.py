@@ -28,8 +28,12 @@ DOES = "moved", "cooldown"
 TURN = 999.84 / LOOPS_PER_SECOND
 
 Change = tuple[Path, str, str]
-CHOICE = "        if edge < best_gap:\n            best, best_gap = j, edge\n"
-KEPT = "    if can_target(u, i, current, types) and gap(u, i, current) <= me.attack_range:\n        return\n"
+CHOICE = "        if attacks > best_attacks or"
+KEPT = "    kept = can_target(u, i, current, types) and gap(u, i, current) <= me.attack_range\n"
+LEFT = "    if kept and (scenario.rules == 1 or u[current].order == TARGET):\n"
+ANSWERS = "    if scenario.rules > 1 and not kept and hurt and gap(u, i, attacker) <= me.acquire_range:\n"
+ATTACKS = "        attacks = scenario.rules > 1 and u[j].order == TARGET\n"
+VERSION = "    rules: int = RULES[-1]\n"
 RETURN_FIRE = "        u[i].target = attacker if hurt else NOBODY\n"
 NEW_TARGET = "        if u[i].target != NOBODY and before == NOBODY:\n            u[i].reaction = scenario.reaction\n"
 JITTER = "        u[i].cooldown += draw(battle) % 4 - 1\n"
@@ -52,13 +56,25 @@ TURNING = f"""        if u[i].target != NOBODY and u[i].target != before:
             u[i].fov_x, u[i].fov_y = dx / max(far, 1e-9), dy / max(far, 1e-9)
 """
 
-NEAREST = BEHAVIOUR, KEPT, ""
+NEAREST = BEHAVIOUR, KEPT, "    kept = False\n"
 SELDOM = [
     (BATTLE, "    choose_targets(u, types, scenario)\n", ""),
     (BATTLE, LOOP, f"        if k % 8 == 0:\n            choose_targets(u, types, scenario)\n{LOOP}"),
 ]
 RULES: dict[str, tuple[str, list[Change]]] = {
     "as it is": ("", []),
+    "rules 1": (
+        "an enemy cares less who attacks: the two rules below are not there",
+        [(Path("options.py"), VERSION, VERSION.replace("-1", "0"))],
+    ),
+    "no answer": (
+        "an enemy without a target in range of its weapon does not turn to whoever hurt it last",
+        [(BEHAVIOUR, ANSWERS, "    if False:\n")],
+    ),
+    "no preference": (
+        "an enemy does not prefer foes that attack",
+        [(BEHAVIOUR, LEFT, "    if kept:\n"), (BEHAVIOUR, ATTACKS, "        attacks = False\n")],
+    ),
     "random": (
         "an enemy takes a random one of the foes within reach, not the nearest",
         [(BEHAVIOUR, CHOICE, "        edge = float((i * 7919 + j * 104729 + int(u[i].x * 4096)) % 1009)\n" + CHOICE)],

@@ -55,7 +55,7 @@ ARGUMENTS = {
     "observation": "flat (SMAC's vector), or entities (parts for the agent itself, its allies and its enemies)",
     "map_choice": "of a list of maps: in_turn, or less_won: more of those that are won less (tests play in turn)",
     "heal_actions": "of a list of maps: actions that heal exist without medivacs, too, so that weights fit any list",
-    "rules": "version of the simulated rules, for the record; the present one is the only choice",
+    "rules": "version of the simulated rules: 2, or 1, by which enemies care less who attacks",
     "fix_quirks": "the obviously intended behaviour where SMAC's is odd",
 }
 FIGURES = {

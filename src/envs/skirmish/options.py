@@ -15,9 +15,9 @@ from utils.nearest import suggestion
 from utils.plain_values import quoted
 
 DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
-# of the simulated part: raised whenever battles become other ones, so that figures of different rules are not mixed
-# (docs/skirmish_fidelity.md)
-RULES = 1
+# versions of the simulated part, the present one last. A change that makes other battles gets a version of its own, so
+# that figures of different rules are not mixed (docs/skirmish_fidelity.md)
+RULES = 1, 2
 # game loops that an enemy takes to fire at a new target; levels above 7 cheat in ways that do not matter here
 REACTION_LOOPS = {"1": 32, "2": 24, "3": 16, "4": 12, "5": 8, "6": 4}
 DISTRIBUTIONS = {
@@ -86,7 +86,7 @@ class Options:
     map_choice: str = IN_TURN
     heal_actions: bool = False
     fix_quirks: bool = False
-    rules: int = RULES
+    rules: int = RULES[-1]
     test_mode: bool = False  # set by Muster: whether these battles are those of tests
     # set by Muster: number of this copy among those that share a list of maps, their number, and number among all
     place: Sequence[int] = (0, 1, 0)
@@ -111,10 +111,10 @@ class Options:
         require_choice("env_args.map_choice", self.map_choice, CHOICES)
         if self.observation == "entities":
             self._check_entities()
-        if self.rules != RULES:
+        if self.rules not in RULES:
             raise ConfigError(
-                f"env_args.rules is {quoted(self.rules)}; this version of Skirmish has rules {RULES} only "
-                "(docs/skirmish_fidelity.md). Leave it out to play by them."
+                f"env_args.rules is {quoted(self.rules)}; this version of Skirmish has rules "
+                f"{' and '.join(map(str, RULES))} (docs/skirmish_fidelity.md). Leave it out to play by the newest."
             )
         require_numbers(self, {**dict.fromkeys(COUNTED, (1, MOST_COUNTED)), "prob_obs_enemy": (0, 1)}, COUNTED)
         if self.move_amount <= 0:

@@ -133,6 +133,7 @@ SCENARIO = struct(
         ("reward_scale", "?"),
         ("reward_scale_rate", "f8"),
         ("jitter", "?"),  # of weapon cooldowns
+        ("rules", "i8"),  # version of the rules: `options.RULES`
         # terrain
         ("open", "u1", (SIZE, SIZE)),  # indexed [x, y]
         ("height", "f8", (SIZE, SIZE)),

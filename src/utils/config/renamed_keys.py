@@ -44,6 +44,9 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "native_processes": (1, "threads step the copies of a batch (env_threads), where its environment takes threads"),
 }
 
+# key of `env_args` -> environment, and what its runs had before they named it
+FIRST_ARGUMENTS: dict[str, tuple[str, Any]] = {"rules": ("skirmish", 1)}
+
 # the former names that a user wrote since the last note, and the present ones
 _written: dict[str, str] = {}
 # the former keys, likewise
@@ -59,7 +62,8 @@ def with_new_names(
     beside them.
 
     Args:
-        recorded: it is a record of an earlier run, which `note_of_former_names` need not tell of.
+        recorded: it is a record of an earlier run, which `note_of_former_names` need not tell of, and which may not
+            name arguments of its environment that came later.
         defaults: values that keys of EPyMARL's go before.
 
     Raises:
@@ -80,7 +84,16 @@ def with_new_names(
         found[name] = new
         if not recorded and (name != key or new is not value):
             _written[key if new is value else f"{key}={value}"] = name if new is value else f"{name}={new}"
+    if recorded:
+        _add_first_arguments(found)
     return _with_teams(with_ours(found, defaults), lambda own: with_new_names(own, recorded))
+
+
+def _add_first_arguments(config: dict[str, Any]) -> None:
+    arguments = config.get("env_args")
+    if isinstance(arguments, Mapping):
+        missing = {key: value for key, (env, value) in FIRST_ARGUMENTS.items() if config.get("env") == env}
+        config["env_args"] = {**missing, **arguments}
 
 
 def require_one_value(key: str, value: Any, name: str, other: Any) -> None:

@@ -41,12 +41,19 @@ def choose_targets(u, types, scenario):
 def choose_foe(u, i, types, scenario):
     """Set the target: the nearest foe within reach, or else whoever hurt it last; one in range of the weapon is kept.
 
-    The game gives all types here the same priority as targets.
+    By rules 2, a unit whose target is not in range of its weapon turns to whoever hurt it last, if that one is within
+    reach; and foes that attack (or heal) come first: the nearest of them goes before nearer foes that do not, and one
+    in range of the weapon before a target that does not. The game gives all types here the same priority.
     """
-    me, current = types[u[i].kind], u[i].target
-    if can_target(u, i, current, types) and gap(u, i, current) <= me.attack_range:
+    me, current, attacker = types[u[i].kind], u[i].target, u[i].attacker
+    kept = can_target(u, i, current, types) and gap(u, i, current) <= me.attack_range
+    if kept and (scenario.rules == 1 or u[current].order == TARGET):
         return
-    best, best_gap = NOBODY, FAR
+    hurt = u[i].attacked > 0 and can_target(u, i, attacker, types)
+    if scenario.rules > 1 and not kept and hurt and gap(u, i, attacker) <= me.acquire_range:
+        u[i].target = attacker
+        return
+    best, best_gap, best_attacks = NOBODY, FAR, False
     first, last = foes(i, scenario)
     for j in range(first, last):
         if u[j].health <= 0.0 or not me.can_attack[u[j].kind]:
@@ -57,13 +64,14 @@ def choose_foe(u, i, types, scenario):
         if dx * dx + dy * dy > reach * reach:
             continue
         edge = np.sqrt(dx * dx + dy * dy) - bodies
-        if edge < best_gap:
-            best, best_gap = j, edge
+        attacks = scenario.rules > 1 and u[j].order == TARGET
+        if kept and not (attacks and edge <= me.attack_range):
+            continue
+        if attacks > best_attacks or (attacks == best_attacks and edge < best_gap):
+            best, best_gap, best_attacks = j, edge, attacks
     if best != NOBODY:
         u[i].target = best
-    else:
-        attacker = u[i].attacker
-        hurt = u[i].attacked > 0 and can_target(u, i, attacker, types)
+    elif not kept:
         u[i].target = attacker if hurt else NOBODY
 
 
