@@ -26,6 +26,7 @@ COUNTS = {
     "skirmish_all_maps": 23,
     "skirmish_from_generalist": 23,
     "skirmish_hard": 2 * 10,
+    "skirmish_mappo": 23,
     "skirmish_search": 4,  # of each trial
     "skirmish_units": 23,
     "league_kuhn": 3,
