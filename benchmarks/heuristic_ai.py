@@ -13,6 +13,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from envs.skirmish.batch import BatchedSkirmish
+from envs.skirmish.options import RULES
 
 # share of battles won, %, in game 4.6.2 against the AI of level 7; see docs/skirmish_game.md for where they are from
 IN_THE_GAME = {
@@ -50,11 +51,14 @@ def main() -> None:
     parser.add_argument("--maps", nargs="+", default=list(IN_THE_GAME))
     parser.add_argument("--episodes", type=int, default=256)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rules", type=int, choices=RULES, default=RULES[-1], help="version of the simulated rules")
     options = parser.parse_args()
     print("| map | won, % | in the game, % | mean return | steps |\n| --- | --- | --- | --- | --- |")
     for name in options.maps:
         won, mean_return, length = play(
-            BatchedSkirmish(options.episodes, map_name=name, seed=options.seed, heuristic_ai=True)
+            BatchedSkirmish(
+                options.episodes, map_name=name, seed=options.seed, heuristic_ai=True, rules=options.rules
+            )
         )
         print(
             f"| {name} | {100 * won:.1f} | {IN_THE_GAME.get(name, '')} | {mean_return:.1f} | {length:.0f} |", flush=True

@@ -162,7 +162,7 @@ BATTLES = [
 
 @pytest.mark.parametrize("env_args", BATTLES)
 def test_the_state_of_a_battle_has_its_units(env_args):
-    env, shown, meaning = played("skirmish", 25, **env_args)
+    env, shown, meaning = played("skirmish", 30, **env_args)
     battles, state = env.batch.battles_of(0), shown["state"]
     columns = sorted(column for group in meaning.state for row in group.columns for column in row)
     assert columns == list(range(state.size))
