@@ -56,9 +56,7 @@ def main() -> None:
     print("| map | won, % | in the game, % | mean return | steps |\n| --- | --- | --- | --- | --- |")
     for name in options.maps:
         won, mean_return, length = play(
-            BatchedSkirmish(
-                options.episodes, map_name=name, seed=options.seed, heuristic_ai=True, rules=options.rules
-            )
+            BatchedSkirmish(options.episodes, map_name=name, seed=options.seed, heuristic_ai=True, rules=options.rules)
         )
         print(
             f"| {name} | {100 * won:.1f} | {IN_THE_GAME.get(name, '')} | {mean_return:.1f} | {length:.0f} |", flush=True

@@ -3,6 +3,7 @@
 import ast
 import sys
 
+import numpy as np
 import pytest
 from arena import ally, enemy, field, march, order_attack, play_loop
 
@@ -81,6 +82,7 @@ def chosen(battles):
     return int(enemy(battles).target)
 
 
+MOVES = np.array([(0, 1), (0, -1), (1, 0), (-1, 0)])  # actions 2 to 5
 # the zealot's weapon reaches 0.1, and it looks 5 far; the marines are 0.875 wider from centre to centre
 NEAR, FAR = ("marine", 17, 16), ("marine", 11, 16)
 
@@ -136,6 +138,32 @@ def test_a_target_in_range_is_not_left_for_one_out_of_range(rules):
     for _ in range(2):
         assert chosen(battles) == 0
     assert enemy(battles).attacker == 1
+
+
+def alternating_fire(battles, k):
+    """Of battle k: the marine whom the zealot follows walks away when it is near, and the other one fires."""
+    units, n = battles.state.units[k], battles.n_agents
+    foe, row = units[n], np.zeros(n, dtype=np.int64)
+    for i in np.flatnonzero(units["health"][:n]):
+        legal = battles.outputs.avail_actions[k, i]
+        apart = np.array([units[i].x - foe.x, units[i].y - foe.y])
+        chased = foe.target == i and np.hypot(*apart) < 3
+        if not chased and legal[6]:
+            row[i] = 6
+        else:
+            far = MOVES @ apart if chased else -(MOVES @ apart)
+            row[i] = 2 + np.where(legal[2:6] == 1, far, -np.inf).argmax()
+    return row
+
+
+@pytest.mark.parametrize(("rules", "least", "most"), [(1, 0.0, 0.1), (2, 0.9, 1.0)])
+def test_alternating_fire_wins_2m_vs_1z_by_rules_2(rules, least, most):
+    """SMAC's documentation names the trick by which this map is won (docs/skirmish_fidelity.md)."""
+    battles = BatchedSkirmish(32, map_name="2m_vs_1z", seed=0, rules=rules)
+    battles.reset()
+    while (battles.state.battle["ended"] == 0).any():
+        battles.step(np.array([alternating_fire(battles, k) for k in range(32)]))
+    assert least <= battles.state.battle["won"].mean() <= most
 
 
 def test_the_rules_that_are_tried_fit_the_simulator(benchmarks):
