@@ -185,6 +185,15 @@ def test_the_rest_is_linear(monkeypatch):
             assert not _by_onednn(fast_linear(x, weight, bias))
 
 
+@pytest.mark.parametrize("outputs", [1, 5, 16])
+def test_stacks_are_torchs_own_where_these_are_as_fast(monkeypatch, outputs):
+    monkeypatch.setattr(module, "_FASTER", False)
+    x, weight, bias = th.randn(2, 256, 24), th.randn(2, 24, outputs), th.randn(2, 1, outputs)
+    monkeypatch.setattr(th.Tensor, "sum", None)
+    assert stacked_linear(x, weight, bias).is_contiguous(), "which no transposed product is"
+    assert th.equal(stacked_linear(x, weight, bias), th.baddbmm(bias, x, weight))
+
+
 def test_a_layer_has_the_parameters_of_torchs_own():
     layer, own = FastLinear(3, 2), th.nn.Linear(3, 2)
     own.load_state_dict(copy.deepcopy(layer.state_dict()))
