@@ -22,21 +22,23 @@ pytestmark = pytest.mark.slow
 
 # what acts, learns and keeps experience, each part of it in some preset
 PRESETS = one_of_each_part("share_params")
+# natural gradients are solved for step by step, which enlarges rounding: 0.0016 on an Intel Xeon
+ENLARGED = {"hatrpo": 0.01}
 KINDS = ["qmix", "coma", "ippo", "sac_discrete", "iqn", "enn_ppo"]
 
 
-def _same(there, here):
+def _same(there, here, rel=1e-3):
     """Statistics are equal up to the rounding of GRUs, which the pretend GPU computes in other steps."""
     assert there.keys() == here.keys()
     assert any(key.endswith("loss") for key in here)
     for key in here:
-        assert there[key] == pytest.approx(here[key], rel=1e-3, abs=1e-5, nan_ok=True), key
+        assert there[key] == pytest.approx(here[key], rel=rel, abs=1e-5, nan_ok=True), key
 
 
 @pytest.mark.parametrize("algorithm", PRESETS)
 def test_every_preset_trains_there_as_on_the_cpu(algorithm):
     config = config_of(algorithm, **CHANGED.get(algorithm, {}))
-    _same(on_gpu(trained, on_card(config), "gpu"), trained(config, "cpu"))
+    _same(on_gpu(trained, on_card(config), "gpu"), trained(config, "cpu"), rel=ENLARGED.get(algorithm, 1e-3))
 
 
 @pytest.mark.parametrize("intrinsic", ["rnd", "emc"])
