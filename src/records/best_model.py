@@ -23,10 +23,11 @@ class RankedModel:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Greater is better; of equals, the newer."""
+        """Greater is better; of equals, the newer: sums of the same rewards in another order are equal."""
         figures = (self.figures.get(key) for key in RANKED_BY)
         # a test with NaN never wins
-        return (*(-inf if figure is None or figure != figure else figure for figure in figures), self.step)
+        known = (-inf if figure is None or figure != figure else float(f"{figure:.9g}") for figure in figures)
+        return (*known, self.step)
 
     @property
     def tested(self) -> bool:
