@@ -93,6 +93,14 @@ def test_the_absolute_metric_has_a_column_where_runs_have_one(tmp_path):
     assert read_curves(path).runs == file.runs and path.read_text().count("absolute") == 3
 
 
+def test_runs_by_other_rules_are_named_apart(tmp_path):
+    words = ["--config=x", "with", "env_args.rules=1"]
+    file = curve_file(curve("vdn", "unlisted", 1, [9.0]), curve("vdn", "unlisted", 1, [1.0], words=words))
+    found = rendered(read_published(folder_of(tmp_path)), settings_of([file]))[OTHERS]
+    rows = [[cell.strip() for cell in line.split("|")][1:] for line in found.splitlines() if line.startswith("| game")]
+    assert [(row[0], row[6]) for row in rows] == [("game", "9.00"), ("game, rules 1", "1.00")]
+
+
 def test_the_final_value_is_of_the_last_five_tests():
     (setting,) = settings_of([curve_file(curve("vdn", "3m", 1, [50.0, 1.0, 2.0, 3.0, 4.0, 5.0]))])
     assert setting.value("final").mean == 3 and setting.value("average").mean == 65 / 6

@@ -8,6 +8,7 @@ from utils.timehelper import about
 
 # of a run that is in no published table
 OTHERS = "others"
+RULES = "env_args.rules="  # of Skirmish
 _DETAILS = "<details><summary>Runs and settings</summary>"
 
 
@@ -97,7 +98,7 @@ def _plain(settings: Sequence[Setting]) -> str:
     headings = ["environment", "map", "algorithm", "statistic", *_headings(absolute)]
     rows = [
         [
-            setting.first.environment,
+            _environment(setting),
             setting.first.map,
             f"`{setting.first.algorithm}`",
             f"`{setting.metric}`",
@@ -106,6 +107,12 @@ def _plain(settings: Sequence[Setting]) -> str:
         for setting in sorted(settings, key=lambda one: (one.first.environment, one.first.map, one.first.algorithm))
     ]
     return "\n".join(["### Others", "", *_markdown(headings, rows), "", *_details(settings)]) + "\n"
+
+
+def _environment(setting: Setting) -> str:
+    """Its name, and the version of its rules where the runs name one: figures of different rules are not alike."""
+    rules = next((word.removeprefix(RULES) for word in setting.first.words if word.startswith(RULES)), "")
+    return f"{setting.first.environment}, rules {rules}" if rules else setting.first.environment
 
 
 def _has_absolute(settings: Sequence[Setting]) -> bool:
