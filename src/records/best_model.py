@@ -10,8 +10,10 @@ from records.layout import BEST, BEST_RECORD
 from records.recorded import json_mapping
 from utils.files.folders import replaced_by
 
-# the share of battles won counts first, where there is one; among equals the mean return
-RANKED_BY = ("test_battle_won_mean", "test_return_mean")
+# the share of battles won counts first, where there is one; among equals the mean return, unless all were won: SMAC
+# also pays for what enemies regenerate, so battles that take longer may return more
+WON = "test_battle_won_mean"
+RANKED_BY = (WON, "test_return_mean")
 
 
 @dataclass
@@ -24,7 +26,8 @@ class RankedModel:
     @property
     def rank(self) -> tuple[float, ...]:
         """Greater is better; of equals, the newer: sums of the same rewards in another order are equal."""
-        figures = (self.figures.get(key) for key in RANKED_BY)
+        all_won = self.figures.get(WON) == 1
+        figures = (0.0 if all_won and key != WON else self.figures.get(key) for key in RANKED_BY)
         # a test with NaN never wins
         known = (-inf if figure is None or figure != figure else float(f"{figure:.9g}") for figure in figures)
         return (*known, self.step)

@@ -25,9 +25,12 @@ def test_battles_won_count_first_then_returns_then_the_newer():
     ]
     assert max(models, key=lambda model: model.rank).step == 4
     assert max([_model(1, 3.0), _model(2, -1.0), _model(3, float("nan")), _model(4)], key=lambda m: m.rank).step == 1
-    # 32 battles that were all won, whose rewards were added up in other orders
-    assert max([_model(1, 20.000000000000007, 1.0), _model(2, 20.0, 1.0)], key=lambda model: model.rank).step == 2
-    assert max([_model(1, 20.0001, 1.0), _model(2, 20.0, 1.0)], key=lambda model: model.rank).step == 1
+    # the same rewards, added up in other orders
+    assert max([_model(1, 15.000000000000007), _model(2, 15.0)], key=lambda model: model.rank).step == 2
+    assert max([_model(1, 15.0001), _model(2, 15.0)], key=lambda model: model.rank).step == 1
+    # where all battles are won, more return is for what enemies regenerated
+    assert max([_model(1, 20.2, 1.0), _model(2, 20.0, 1.0)], key=lambda model: model.rank).step == 2
+    assert max([_model(1, 20.2, 0.5), _model(2, 20.0, 0.5)], key=lambda model: model.rank).step == 1
     assert [model.tested for model in (_model(1), _model(1, float("nan")), _model(1, 0.0))] == [False, False, True]
 
 
