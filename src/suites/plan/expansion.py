@@ -14,7 +14,7 @@ from typing import Any
 from suites.plan.conditions import holds
 from suites.plan.suite_file import AXES, MOST_RUNS, SuiteFile
 from utils.config.merging import flatten, recursive_dict_update
-from utils.config.renamed_keys import with_former_names, with_new_names
+from utils.config.renamed_keys import FIRST_ARGUMENTS, with_former_names, with_new_names
 from utils.errors import ConfigError
 
 # what a config says about the place and the records of a run, not about what it computes
@@ -27,8 +27,6 @@ NOT_THE_RUN = (
 ).split()
 # of the keys below `collectors`, the same
 PLACES = ("transport", "address", "cpus", "gpus")
-# what Skirmish's runs had before they named it
-FIRST_RULES = "rules", 1
 HASH_LENGTH = 8
 LONGEST_ID = 120
 
@@ -116,8 +114,9 @@ def run_id(point: Point, config: Mapping[str, Any], defaults: Mapping[str, Any])
     """
     apart = {key: value for key, value in config.items() if key not in NOT_THE_RUN}
     if isinstance(arguments := apart.get("env_args"), Mapping):
-        # runs that are older than this argument have other ids for other rules only
-        apart["env_args"] = {key: value for key, value in arguments.items() if (key, value) != FIRST_RULES}
+        # runs that are older than such an argument have other ids for other values only
+        first = {key: value for key, (_, value) in FIRST_ARGUMENTS.items()}
+        apart["env_args"] = {key: value for key, value in arguments.items() if key not in first or value != first[key]}
     if isinstance(below := apart.get("collectors"), Mapping):
         apart["collectors"] = {key: value for key, value in below.items() if key not in PLACES}
     if "branch_from" in apart:  # a run's name; the folder of results may have moved
