@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
         (
             "test_nepisode: 4",
             "test_nepisode: 4, checkpoint_path: generalist",
-            "t_max=20: checkpoint_path=generalist was trained for 2514400 steps, and a run that starts",
+            "t_max=20: checkpoint_path=generalist was trained for 2801132 steps, and a run that starts",
         ),
     ],
 )
