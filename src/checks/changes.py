@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from checks.options import declared
+from checks.options import completed, declared
 from checks.parts import ChosenParts
 from checks.teams import team_config
 from utils.config.merging import flatten
@@ -16,6 +16,8 @@ from utils.errors import ConfigError
 def check_changes(before: dict, after: dict) -> None:
     """Refuse changes after which the curves would mix two experiments.
 
+    A key that the run's parts have only had since it was recorded counts as its default there.
+
     Args:
         before: the checked config of the run, with whole paths (`checks.lasting`).
         after: the same with the changes of the command line.
@@ -25,7 +27,7 @@ def check_changes(before: dict, after: dict) -> None:
     """
     options = declared(before)
     free = [key for key, option in options.items() if option.resume == FREE]
-    old, new = flatten(before), flatten(after)
+    old, new = flatten(completed(before)), flatten(completed(after))
     for key in sorted({*old, *new}):
         top = key.split(".")[0]
         if top not in free and top not in REMOVED and not is_same(old.get(key), new.get(key)):
@@ -38,7 +40,20 @@ def check_changes(before: dict, after: dict) -> None:
 
 
 def warnings_of_changes(before: dict, after: dict) -> list[str]:
-    """What another `t_max` changes besides the length, in sentences; arguments as `check_changes`."""
+    """Which keys are newer than the run, and what another `t_max` changes besides the length, in sentences.
+
+    Arguments as `check_changes`.
+    """
+    return [*_newer_keys(before, after), *_moved_schedules(before, after)]
+
+
+def _newer_keys(before: dict, after: dict) -> list[str]:
+    newer = sorted(({*completed(before)} - {*before}) & {*after})
+    words = " ".join(f"{key}={_shown(after[key])}" for key in newer)
+    return [f"Keys that are newer than this run have their defaults: {words}."] if newer else []
+
+
+def _moved_schedules(before: dict, after: dict) -> list[str]:
     if before["t_max"] == after["t_max"]:
         return []
     configs = [after, *(team_config(after, team) for team in after["teams"])]

@@ -143,6 +143,18 @@ def test_a_key_of_two_learners_is_that_of_the_chosen_one(two_learners):
         check_changes({**first, "toy_passes": 4}, {**first, "toy_passes": 5})
 
 
+def test_a_run_from_before_a_key_is_resumed_with_its_default(two_learners):
+    before = {**default_config(), "learner": "first"}
+    after = completed(before)
+    assert after["toy_passes"] == 1 and "toy_passes" not in before
+    check_changes(before, after)
+    newer, *_ = warnings_of_changes(before, after)
+    assert "toy_passes=1" in newer
+    assert warnings_of_changes(after, after) == []
+    with pytest.raises(ConfigError, match=r"toy_passes=5: a resumed run keeps its toy_passes \(1\)"):
+        check_changes(before, {**after, "toy_passes": 5})
+
+
 def test_two_chosen_parts_agree_on_a_key(two_learners):
     config = {**default_config(), "mixer": "third"}
     assert completed({**config, "learner": "first"})["toy_passes"] == 1
