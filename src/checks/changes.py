@@ -48,9 +48,9 @@ def warnings_of_changes(before: dict, after: dict) -> list[str]:
 
 
 def _newer_keys(before: dict, after: dict) -> list[str]:
-    newer = sorted(({*completed(before)} - {*before}) & {*after})
-    words = " ".join(f"{key}={_shown(after[key])}" for key in newer)
-    return [f"Keys that are newer than this run have their defaults: {words}."] if newer else []
+    newer = {key: value for key, value in completed(before).items() if key not in before}
+    words = [f"{key}={_shown(value)}" for key, value in sorted(newer.items()) if key in after and after[key] == value]
+    return [f"Keys that are newer than this run have their defaults: {' '.join(words)}."] if words else []
 
 
 def _moved_schedules(before: dict, after: dict) -> list[str]:

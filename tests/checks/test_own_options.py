@@ -150,6 +150,7 @@ def test_a_run_from_before_a_key_is_resumed_with_its_default(two_learners):
     check_changes(before, after)
     newer, *_ = warnings_of_changes(before, after)
     assert "toy_passes=1" in newer
+    assert "toy_passes" not in str(warnings_of_changes(before, {**after, "toy_passes": 5}))
     assert warnings_of_changes(after, after) == []
     with pytest.raises(ConfigError, match=r"toy_passes=5: a resumed run keeps its toy_passes \(1\)"):
         check_changes(before, {**after, "toy_passes": 5})
